@@ -21,7 +21,7 @@ pub mod constraints {
 /// [`Session`](crate::Session) are at the root.
 pub mod context {
     pub use toolkit_core::context::{
-        ActionsHandle, Progress, SessionDelta, SessionHandle, SessionMap, StateNeed, ToolActions,
+        ActionsHandle, Progress, RunControl, SessionDelta, SessionHandle, SessionMap, StateNeed, ToolActions,
         TraceContext,
     };
 }

@@ -16,7 +16,7 @@ pub(crate) use deadline::Limit;
 pub use draft::{ActionsHandle, SessionHandle};
 pub(crate) use grants::Grants;
 use run::Redaction;
-pub use run::{Progress, RunContext};
+pub use run::{Progress, RunContext, RunControl};
 pub use session::{Session, SessionMap};
 #[cfg(feature = "cache")]
 pub(crate) use state::SeenState;
@@ -198,6 +198,15 @@ impl ToolContext {
     #[must_use]
     pub fn call_id(&self) -> Option<&CallId> {
         self.call_id.as_ref()
+    }
+
+    /// Returns the key of the call in its run, for instance as an idempotency key. No other call of the run has it, also if
+    /// the provider uses a call id again, and a run that is resumed gives it again. `None` outside of the run of an agent.
+    ///
+    /// In the conversation of an agent, it is the numbers of the run, the turn and the call, as in `1.2.0`.
+    #[must_use]
+    pub fn call_key(&self) -> Option<String> {
+        self.run()?.call_key(self.call_id.as_ref()?)
     }
 
     /// Returns the model's reason for the call, if the registry [asks for

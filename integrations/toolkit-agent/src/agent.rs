@@ -1,10 +1,12 @@
 //! Agents, and the run shared by the agents of a team.
 
+mod call_ids;
 mod called;
 mod custom;
 mod ended;
 mod shared;
 
+pub(crate) use call_ids::CallIds;
 pub(crate) use called::{Called, CalledAgents, Caller, OpenCall, Reported};
 pub use shared::Run;
 

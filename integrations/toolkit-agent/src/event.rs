@@ -326,8 +326,8 @@ pub enum RunEvent {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RunScope {
-    /// A call of an agent as a tool, with the id of the call. If several calls have the same id, `#` and a
-    /// number follow the id.
+    /// A call of an agent as a tool, with the id of the call. If an earlier call of the message has the same id, `#` and
+    /// the index of the call follow it.
     Call(CallId),
     /// One of several parallel agents, with its index in the group.
     Branch(usize),

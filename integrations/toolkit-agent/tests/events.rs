@@ -132,7 +132,7 @@ async fn events_name_the_calls_and_branches_around_their_agent() {
     let twice = Agent::builder(model).tools(with_parrot()).build().unwrap();
     let found = texts(&events(&twice).await);
     let scopes: Vec<&str> = found.iter().map(|(within, _)| within.as_str()).collect();
-    assert_eq!(scopes, ["", r##"{"call":"x#1"}"##, r##"{"call":"x#2"}"##]);
+    assert_eq!(scopes, ["", r#"{"call":"x"}"#, r##"{"call":"x#1"}"##]);
     // Each agent starts and ends within one scope.
     let mut depth = BTreeMap::<Vec<String>, i32>::new();
     for event in events(&root()).await {

@@ -14,7 +14,7 @@ use toolkit_agent::{
     RunOutput, Sessions,
 };
 use toolkit_core::middleware::{PermissionRule, Permissions};
-use toolkit_core::{ClosureTool, Dispatcher, ToolCall, ToolError, ToolRegistry};
+use toolkit_core::{ClosureTool, Dispatcher, ToolCall, ToolContext, ToolError, ToolRegistry};
 use toolkit_llm::{Message, ModelResponse, ScriptedModel};
 
 /// The runs of `pay` and `look`.
@@ -280,21 +280,59 @@ async fn of_calls_with_the_same_id_each_has_its_own_decision() {
         .text("done");
     let agent = runs.agent("root", model, &[]);
     let mut conversation = Conversation::new("1");
-    let mut ended = agent.run("go").on(&mut conversation).await;
-    for _ in 0..5 {
-        if ended.is_ok() {
-            break;
-        }
-        let decisions = pending(ended).iter().fold(Decisions::new(), |all, call| match call.id.as_str() {
-            "1.1.1" => all.deny("1.1.1", "once is enough"),
-            id => all.approve(id),
-        });
-        ended = decide(&agent, &mut conversation, decisions).await;
-    }
-    assert_eq!(ended.unwrap().text, "done");
+    let waiting = pending(agent.run("go").on(&mut conversation).await);
+    assert!(waiting.iter().all(|call| call.call.id == "x"), "the provider reads its own ids");
+    let decisions = Decisions::new().approve("1.1.0").deny("1.1.1", "once is enough").approve("1.1.2");
+    assert_eq!(decide(&agent, &mut conversation, decisions).await.unwrap().text, "done");
     let results = "results: paid, Tool `pay` was denied: once is enough, paid";
     assert_eq!(transcript(conversation.messages())[2], results);
     assert_eq!(runs.counts(), [2, 0]);
+}
+
+/// Each of two calls of an agent as a tool asks for itself.
+#[tokio::test]
+async fn agents_called_with_the_same_id_wait_each_for_their_own_decision() {
+    let runs = Runs::default();
+    let model = ScriptedModel::new().fallback(|request| {
+        Ok(match request.messages.last() {
+            Some(Message::Tool(given)) => ModelResponse::text(given.results[0].to_text()),
+            _ => ModelResponse::calls([ToolCall::new("x", "ask", "{}")]),
+        })
+    });
+    let expert = runs.agent("expert", model, &[]);
+    let twice = ["one", "two"].map(|text| ToolCall::new("x", "expert", json!({"request": text}).to_string()));
+    let model = ScriptedModel::new().response(ModelResponse::calls(twice)).text("done");
+    let agent = runs.agent("root", model, &[expert]);
+    let mut conversation = Conversation::new("1");
+    let waiting = pending(agent.run("go").on(&mut conversation).await);
+    let ids: Vec<&str> = waiting.iter().map(|call| call.id.as_str()).collect();
+    assert_eq!(ids, ["1.1.0/1.1.0", "1.1.1/1.1.0"]);
+    let decisions = Decisions::new().answer(ids[0], "blue").answer(ids[1], "red");
+    assert_eq!(decide(&agent, &mut conversation, decisions).await.unwrap().text, "done");
+    assert_eq!(transcript(conversation.messages())[2], r#"results: {"response":"blue"}, {"response":"red"}"#);
+}
+
+/// A tool can use the key of its call where the ids of the provider repeat.
+#[tokio::test]
+async fn each_call_of_a_run_has_a_key_of_its_own() {
+    let keys = Arc::<Mutex<Vec<String>>>::default();
+    let seen = keys.clone();
+    let note = ClosureTool::new_with_context("note", "Notes.", move |_: Nothing, context: ToolContext| {
+        seen.lock().unwrap().extend(context.call_key());
+    });
+    let tools = ToolRegistry::from_tools([note.unwrap()]).unwrap();
+    let twice = || ModelResponse::calls(["x", "x"].map(|id| ToolCall::new(id, "note", "{}")));
+    let inner = ScriptedModel::new().response(twice()).text("noted");
+    let inner = Agent::builder(inner).name("inner").tools(tools.clone()).build().unwrap();
+    let mut all = tools;
+    all.register(inner.to_tool().unwrap()).unwrap();
+    let model = ScriptedModel::new()
+        .response(twice())
+        .response(ModelResponse::calls([ToolCall::new("x", "inner", r#"{"request": "Go."}"#)]))
+        .text("done");
+    Agent::builder(model).tools(all).build().unwrap().run("go").await.unwrap();
+    keys.lock().unwrap().sort();
+    assert_eq!(*keys.lock().unwrap(), ["1.1.0", "1.1.1", "1.2.0/1.1.0", "1.2.0/1.1.1"]);
 }
 
 /// An agent that asks another agent in a conversation of its own, and then twice in clones.

@@ -29,6 +29,39 @@ pub struct Progress {
 #[derive(Clone)]
 pub(crate) struct Redaction(pub(super) Arc<dyn Fn(&str) -> String + Send + Sync>);
 
+/// What the calls of a run ask the loop that makes them.
+///
+/// ```
+/// use std::sync::Arc;
+/// use toolkit_ai::context::RunControl;
+/// use toolkit_ai::{CallId, RunContext};
+///
+/// /// Numbers the turns of a loop, whose provider may use the id of a call again.
+/// struct Turn(u32);
+///
+/// impl RunControl for Turn {
+///     fn call_key(&self, id: &CallId) -> Option<String> {
+///         Some(format!("{}.{id}", self.0))
+///     }
+/// }
+///
+/// let run = RunContext::new().with_control(Arc::new(Turn(1)));
+/// ```
+pub trait RunControl: Send + Sync {
+    /// Returns whether the run has stopped. It is called before a tool begins, also before it begins again. After the stop,
+    /// the results of calls that have not begun are errors of the kind [`Cancelled`](crate::ErrorKind::Cancelled). Running
+    /// tools are not affected. A panic counts as a stop.
+    fn has_stopped(&self) -> bool {
+        false
+    }
+
+    /// Returns the [key](crate::ToolContext::call_key) of the call with this id. `None` if it has none; a panic counts as
+    /// `None`.
+    fn call_key(&self, _id: &CallId) -> Option<String> {
+        None
+    }
+}
+
 /// The run of an agent: its name and id, session, extensions and progress listener.
 ///
 /// A [`Dispatcher`](crate::Dispatcher::with_run) passes the run to the [`ToolContext`](crate::ToolContext) of each
@@ -55,7 +88,7 @@ pub struct RunContext {
     extensions: State,
     state: State,
     listener: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
-    has_stopped: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
+    control: Option<Arc<dyn RunControl>>,
 }
 
 /// The parts shared by the clones of a run. They are created on first use, because most runs need none.
@@ -181,7 +214,13 @@ impl RunContext {
 
     /// Returns whether the run has stopped, so that no further tool may begin.
     pub(super) fn has_stopped(&self) -> bool {
-        self.has_stopped.as_ref().is_some_and(|has_stopped| guarded(|| has_stopped()).unwrap_or(true))
+        self.control.as_ref().is_some_and(|control| guarded(|| control.has_stopped()).unwrap_or(true))
+    }
+
+    /// Returns the key of the call with this id. A panic of the function counts as no key.
+    pub(super) fn call_key(&self, id: &CallId) -> Option<String> {
+        let control = self.control.as_ref()?;
+        guarded(|| control.call_key(id)).unwrap_or(None)
     }
 
     pub(super) fn has_listener(&self) -> bool {
@@ -212,10 +251,8 @@ setters! { RunContext {
     with_invocation_id(invocation_id: impl Into<Arc<str>>) = Some(invocation_id.into());
     /// Sets the session for the calls.
     with_session(session: Session) = Some(session);
-    /// Sets a function that returns whether the run has stopped. It is called before a tool begins, also before it
-    /// begins again. After the stop, the results of calls that have not begun are errors of the kind
-    /// [`Cancelled`](crate::ErrorKind::Cancelled). Running tools are not affected. A panic counts as a stop.
-    with_stop(has_stopped: impl Fn() -> bool + Send + Sync + 'static) = Some(Arc::new(has_stopped));
+    /// Sets what the calls ask the loop of the run.
+    with_control(control: Arc<dyn RunControl>) = Some(control);
     /// Sets the listener for progress reports. Tools call it directly, so it should return quickly. A panic
     /// in the listener is ignored.
     on_progress(listener: impl Fn(Progress) + Send + Sync + 'static) = Some(Arc::new(listener));
@@ -230,5 +267,5 @@ impl_debug!(RunContext, |this|
     extensions: this.extensions,
     state: this.state,
     listener: this.listener.is_some(),
-    has_stopped: this.has_stopped.is_some(),
+    control: this.control.is_some(),
 );

@@ -1,13 +1,15 @@
 //! The agents called as tools in one turn, and the run that calls them.
 
 use super::Run;
+use super::call_ids::CallIds;
 use crate::conversation::{Conversation, Log, State, TurnPath};
 use crate::event::RunScope;
 use crate::helpers::lock;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use toolkit_core::CallId;
+use toolkit_core::context::RunControl;
 use toolkit_llm::__private::{Bill, Billing};
 use toolkit_llm::{ModelResponse, Price, Usage};
 
@@ -30,10 +32,16 @@ impl Caller {
     pub(crate) fn set_unsaved(&self) {
         self.is_unsaved.store(true, Ordering::Relaxed);
     }
+}
 
-    /// Returns whether no further call of the agent may begin.
-    pub(crate) fn has_stopped(&self) -> bool {
+impl RunControl for Caller {
+    fn has_stopped(&self) -> bool {
         self.is_unsaved.load(Ordering::Relaxed) || self.run.has_stopped()
+    }
+
+    /// `None` if the conversation of the agent has no place in a log.
+    fn call_key(&self, call_id: &CallId) -> Option<String> {
+        if self.run.0.place.is_tracked { self.called.key(call_id) } else { None }
     }
 }
 
@@ -89,7 +97,7 @@ impl Drop for Reported {
     }
 }
 
-/// The agents called as tools in one turn.
+/// The calls of one turn as their tools know them, and the agents among these tools.
 #[derive(Debug, Default)]
 pub(crate) struct CalledAgents(Mutex<Calls>);
 
@@ -100,17 +108,13 @@ struct Calls {
     turn: TurnPath,
     /// The unfinished conversations, by the index of the call.
     conversations: BTreeMap<usize, Called>,
-    /// The calls of the turn in their order, and whether they run.
-    calls: Vec<(CallId, bool)>,
-    /// The indexes of the calls that run, of which the first `read` calls are known. `None` if several have the same id.
-    positions: HashMap<CallId, Option<usize>>,
-    read: usize,
+    ids: CallIds,
     /// The calls that are working now.
     working: HashSet<usize>,
     /// The calls that have begun.
     opened: HashSet<usize>,
-    /// The number of calls that cannot be told apart.
-    unknown: usize,
+    /// How often a call was begun that was already working.
+    doubled: usize,
 }
 
 /// An unfinished agent called as a tool.
@@ -136,9 +140,15 @@ impl CalledAgents {
         *lock(&self.0) = Calls { log, turn, ..Calls::default() };
     }
 
-    /// Adds the next call of the turn. `runs` is `false` if the call already has a result.
-    pub(crate) fn add(&self, call_id: CallId, runs: bool) {
-        lock(&self.0).calls.push((call_id, runs));
+    /// Adds the next call of the turn, which the provider calls `given`. Returns the id under which its tool runs.
+    pub(crate) fn add(&self, given: CallId) -> CallId {
+        lock(&self.0).ids.add(given)
+    }
+
+    /// Returns the key of a call in the log.
+    pub(crate) fn key(&self, call_id: &CallId) -> Option<String> {
+        let called = &mut *lock(&self.0);
+        called.ids.position(call_id).map(|position| called.turn.call(position))
     }
 
     /// Adds the unfinished conversation of an agent that is called again.
@@ -146,17 +156,10 @@ impl CalledAgents {
         lock(&self.0).conversations.insert(position, Called { child, has_stopped: false });
     }
 
-    /// Begins the call with this id. Returns `None` if several calls have this id, or if the call is already working.
+    /// Begins the call with this id. Returns `None` if the call is already working, as middleware may let it.
     pub(crate) fn begin(&self, call_id: &CallId) -> Option<OpenCall> {
         let called = &mut *lock(&self.0);
-        for (position, (id, _)) in
-            called.calls.iter().enumerate().skip(called.read).filter(|(_, (_, runs))| *runs)
-        {
-            let entry = called.positions.entry(id.clone());
-            entry.and_modify(|position| *position = None).or_insert(Some(position));
-        }
-        called.read = called.calls.len();
-        let position = (*called.positions.get(call_id)?)?;
+        let position = called.ids.position(call_id)?;
         if !called.working.insert(position) {
             return None;
         }
@@ -170,11 +173,11 @@ impl CalledAgents {
         Some(OpenCall { position, conversation, is_unfinished })
     }
 
-    /// Returns the scope of the events of a call that cannot be told apart from others.
+    /// Returns the scope of the events of a call that is already working.
     pub(crate) fn scope(&self, call_id: &str) -> RunScope {
         let mut called = lock(&self.0);
-        called.unknown += 1;
-        RunScope::Call(format!("{call_id}#{}", called.unknown).into())
+        called.doubled += 1;
+        RunScope::Call(format!("{call_id}##{}", called.doubled).into())
     }
 
     /// Ends the work of a called agent. Its conversation is unfinished if calls in it are pending.

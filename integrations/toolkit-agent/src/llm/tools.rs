@@ -118,14 +118,13 @@ impl Tools {
         agent: &str,
         conversation: &Conversation,
         caller: &Arc<Caller>,
-        approvals: Option<&DecidedApprovals>,
+        approvals: Option<DecidedApprovals>,
         last: Option<Dispatcher>,
     ) -> Dispatcher {
         if let Some(last) = last.filter(|last| Arc::ptr_eq(&last.registry(), &current.registry())) {
             return last;
         }
         let run = &caller.run;
-        let stopping = caller.clone();
         let mut context = run
             .0
             .shared
@@ -134,13 +133,13 @@ impl Tools {
             .with_agent_name(agent)
             .with_session(conversation.session())
             .with_shared_extension(caller.clone())
-            .with_stop(move || stopping.has_stopped());
+            .with_control(caller.clone());
         // The context of the program may be the context of a run for another user.
         if !conversation.user_id().is_empty() || context.extension::<Owner>().is_some() {
             context = context.with_extension(Owner(conversation.user_id().to_owned()));
         }
         if let Some(approvals) = approvals {
-            context = context.with_extension(approvals.clone());
+            context = context.with_extension(approvals);
         }
         let dispatcher = current.with_run(context);
         if !run.has_listener() {

@@ -150,7 +150,7 @@ pub(super) struct Program {
     pub(super) seen: Arc<Seen>,
     /// Whether questions and approvals interrupt the run.
     pub(super) interrupts: bool,
-    /// Whether the ids of calls begin again in each turn, as on some servers.
+    /// Whether all calls of all messages have the same id.
     pub(super) repeats_ids: bool,
     /// The names of its agents begin with this.
     pub(super) prefix: &'static str,
@@ -307,7 +307,7 @@ impl Model {
         }
         let id = |index: usize| {
             if self.repeats_ids {
-                format!("call_{index}")
+                "call".to_owned()
             } else {
                 format!("{input}/{}.{answers}.{turn}.{index}", self.own)
             }

@@ -142,20 +142,21 @@ impl TurnCalls<'_> {
             self.dispatch.started += 1;
             match counted {
                 Counted::Runs => self.dispatch(position, call),
-                Counted::Refused => self.caller.called.add(call.id, false),
+                Counted::Refused => drop(self.caller.called.add(call.id)),
             }
         }
     }
 
-    fn dispatch(&mut self, position: usize, call: ToolCall) {
+    fn dispatch(&mut self, position: usize, mut call: ToolCall) {
         let outcome = self.answer.outcome(&call);
-        self.caller.called.add(call.id.clone(), outcome.is_none());
+        let id = self.caller.called.add(call.id.clone());
         if let Some(outcome) = outcome {
             return self.keep(ToolResult::of(&call, outcome).with_position(position));
         }
         if let Some(unfinished) = self.conversation.take_called(position) {
             self.caller.called.keep(position, unfinished);
         }
+        call.id = id;
         self.dispatch.indexes.push(position);
         self.dispatch.batch.push(call);
     }
@@ -208,7 +209,7 @@ impl TurnCalls<'_> {
         for (position, call) in message.calls.into_iter().enumerate() {
             match positions.next_if_eq(&position) {
                 Some(_) => self.dispatch(position, call),
-                None => self.caller.called.add(call.id, false),
+                None => drop(self.caller.called.add(call.id)),
             }
         }
         Ok(())
@@ -235,12 +236,13 @@ impl TurnCalls<'_> {
     }
 
     /// Records a result for the detection of repeated calls, and sets its position to the index of the call
-    /// in the turn.
-    fn received(&mut self, result: ToolResult) -> ToolResult {
+    /// in the turn, and its id to that of the provider.
+    fn received(&mut self, mut result: ToolResult) -> ToolResult {
         let position = self.dispatch.indexes.get(result.position).copied().unwrap_or(result.position);
         let message = self.conversation.turn_message();
         if let Some(call) = message.and_then(|message| message.calls.get(position)) {
             self.repetitions.record(call, &result);
+            result.call_id.clone_from(&call.id);
         }
         result.with_position(position)
     }

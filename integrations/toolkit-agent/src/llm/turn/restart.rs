@@ -1,13 +1,13 @@
 //! The continuation of an unfinished turn after an interruption or a crash.
 
-use crate::agent::Run;
+use crate::agent::{CallIds, Run};
 use crate::conversation::{Conversation, Turn, unknown};
 use crate::error::AgentError;
 use crate::llm::answer::FinalAnswer;
 use crate::pending::Decision;
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 use toolkit_core::middleware::{Approval, DecidedApprovals};
-use toolkit_core::{CallId, ToolCall, ToolRegistry, ToolResult};
+use toolkit_core::{ToolCall, ToolRegistry, ToolResult};
 
 /// The plan for the unfinished calls of a turn that is continued. Calls that are not listed stay pending.
 #[derive(Debug, Default)]
@@ -16,11 +16,8 @@ pub(super) struct Restart {
     pub(super) positions: Vec<usize>,
     /// The results of calls that do not run.
     pub(super) results: Vec<ToolResult>,
-    /// The program's approvals of calls that run.
-    pub(super) approvals: DecidedApprovals,
-    /// The ids of the calls that run. An approval holds for every call with the same id, tool and arguments, so only
-    /// one of several calls with the same id runs.
-    ids: HashSet<CallId>,
+    /// The program's approvals of calls that run, by the index of the call.
+    approvals: BTreeMap<usize, Approval>,
 }
 
 impl Restart {
@@ -61,10 +58,12 @@ impl Restart {
             match turn.pending(position) {
                 Some(_) if is_agent && !decisions.are_within(&id) => {}
                 // The agent had begun, so its call needs no further approval.
-                _ if is_agent && restart.approve(position, call, Approval::Approve) => {}
+                _ if is_agent => restart.run(position, Some(Approval::Approve)),
                 Some(_) => restart.decide(position, call, decision),
-                None if may_run(turn, position, answer, tools)
-                    && restart.run_as_decided(position, call, turn.decided(position)) => {}
+                // A call that was cut runs by the decision that it ran by.
+                None if may_run(turn, position, answer, tools) => {
+                    restart.run(position, turn.decided(position).and_then(approval));
+                }
                 None => {
                     restart.results.push(ToolResult::of(call, Err(unknown(call))).with_position(position));
                 }
@@ -76,9 +75,7 @@ impl Restart {
     fn decide(&mut self, position: usize, call: &ToolCall, decision: Option<&Decision>) {
         let Some(decision) = decision else { return };
         match approval(decision) {
-            Some(approval) => {
-                self.approve(position, call, approval);
-            }
+            Some(approval) => self.run(position, Some(approval)),
             None => {
                 let outcome = decision.clone().into_outcome(&call.name);
                 self.results.push(ToolResult::of(call, outcome).with_position(position));
@@ -86,32 +83,24 @@ impl Restart {
         }
     }
 
-    /// Adds a call that was cut, with the decision that it ran by. Returns `false` as [`run`](Self::run) does.
-    fn run_as_decided(&mut self, position: usize, call: &ToolCall, decision: Option<&Decision>) -> bool {
-        match decision.and_then(approval) {
-            Some(approval) => self.approve(position, call, approval),
-            None => self.run(position, call),
-        }
+    /// Adds a call that runs, with its approval if it has one.
+    fn run(&mut self, position: usize, approval: Option<Approval>) {
+        self.positions.push(position);
+        self.approvals.extend(approval.map(|approval| (position, approval)));
     }
 
-    /// Adds an approved call that runs. Returns `false` without adding it if another call with the same id already
-    /// runs.
-    fn approve(&mut self, position: usize, call: &ToolCall, approval: Approval) -> bool {
-        let is_first = self.run(position, call);
-        if is_first {
-            self.approvals = std::mem::take(&mut self.approvals).with(call, approval);
+    /// Returns the approvals for the ids under which `calls`, the calls of the turn, run.
+    pub(super) fn approvals(&self, calls: &[ToolCall]) -> DecidedApprovals {
+        let mut ids = CallIds::default();
+        let mut approvals = DecidedApprovals::new();
+        for (position, call) in calls.iter().enumerate() {
+            let id = ids.add(call.id.clone());
+            let Some(approval) = self.approvals.get(&position) else { continue };
+            let mut dispatched = call.clone();
+            dispatched.id = id;
+            approvals = approvals.with(&dispatched, approval.clone());
         }
-        is_first
-    }
-
-    /// Adds a call that runs. Returns `false` without adding it if another call with the same id already
-    /// runs.
-    fn run(&mut self, position: usize, call: &ToolCall) -> bool {
-        let is_first = self.ids.insert(call.id.clone());
-        if is_first {
-            self.positions.push(position);
-        }
-        is_first
+        approvals
     }
 }
 

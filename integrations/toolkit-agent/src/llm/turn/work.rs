@@ -179,7 +179,8 @@ impl<'a> Work<'a> {
     ) -> Result<Option<Ended>, AgentError> {
         let Self { agent, scope, .. } = *self;
         let guards = &agent.settings.guards;
-        let decided = restart.as_ref().map(|restart| &restart.approvals);
+        let called = conversation.turn_message().map_or(&[][..], |message| &message.calls);
+        let decided = restart.as_ref().map(|restart| restart.approvals(called));
         let last = self.last.take();
         let dispatcher = Tools::of_run(current, agent.name(), conversation, &self.caller, decided, last);
         let gate = AtomicBool::new(self.beside.is_none());

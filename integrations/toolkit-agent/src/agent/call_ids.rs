@@ -1,0 +1,58 @@
+//! The ids under which the calls of a turn run.
+
+use std::collections::HashMap;
+use toolkit_core::CallId;
+
+/// The ids of the calls of a turn for their tools, approvals and limits: those of the provider, made distinct. Some
+/// providers use an id for several calls of a message. The conversation keeps the ids of the provider, and tells its calls
+/// apart by their index.
+#[derive(Debug, Default)]
+pub(crate) struct CallIds {
+    ids: Vec<CallId>,
+    /// The indexes of the calls. Filled on first use, because most turns have one call.
+    positions: HashMap<CallId, usize>,
+}
+
+impl CallIds {
+    /// Adds the next call, which the provider calls `given`. Returns its id. If an earlier call has the id, `#` and the
+    /// index of the call follow it.
+    pub(crate) fn add(&mut self, given: CallId) -> CallId {
+        let position = self.ids.len();
+        let mut id = given;
+        while position > 0 && self.position(&id).is_some() {
+            id = format!("{id}#{position}").into();
+        }
+        self.ids.push(id.clone());
+        id
+    }
+
+    /// Returns the index of the call with this id.
+    pub(crate) fn position(&mut self, id: &CallId) -> Option<usize> {
+        for (position, id) in self.ids.iter().enumerate().skip(self.positions.len()) {
+            self.positions.insert(id.clone(), position);
+        }
+        self.positions.get(id).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Also if the provider sends an id that looks like one of ours.
+        #[test]
+        fn each_call_of_a_turn_has_an_id_of_its_own(given in prop::collection::vec("[ab]?(#[0-3]){0,2}", 0..8)) {
+            let mut ids = CallIds::default();
+            let mut again = CallIds::default();
+            let own: Vec<CallId> = given.iter().map(|id| ids.add(id.as_str().into())).collect();
+            for (position, id) in own.iter().enumerate() {
+                prop_assert_eq!(ids.position(id), Some(position), "{:?}", own);
+                prop_assert_eq!(&again.add(given[position].as_str().into()), id);
+                let is_first = own[..position].iter().all(|earlier| *earlier != given[position].as_str());
+                prop_assert_eq!(*id == given[position].as_str(), is_first, "{:?}", own);
+            }
+        }
+    }
+}
