@@ -283,6 +283,8 @@ pub enum ToolSource {
     Mcp,
     /// An operation of an OpenAPI description.
     OpenApi,
+    /// An agent, called as a tool.
+    Agent,
 }
 
 /// The treatment of unknown arguments.

@@ -98,6 +98,15 @@ impl State {
         }
     }
 
+    /// Notes which calls of unfinished turns have entries of their own, after the log was read.
+    pub(super) fn note_entries(&mut self) {
+        if let Some(mut turn) = self.turn.take() {
+            turn.note_entries(|position| self.children.contains_key(&self.call_key(position)));
+            self.turn = Some(turn);
+        }
+        self.children.values_mut().for_each(Self::note_entries);
+    }
+
     pub(super) fn run(&mut self) -> &mut RunState {
         let begin = self.history.len();
         self.run.get_or_insert_with(|| RunState { begin, ..RunState::default() })

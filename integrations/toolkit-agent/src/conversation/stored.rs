@@ -93,6 +93,7 @@ impl Conversation {
                 next += 1;
             }
         }
+        conversation.state.note_entries();
         let values = conversation.session.store().snapshot();
         let spent = conversation.state.spent();
         let position = Mutex::new(Position::after(store, version, next, values, spent));

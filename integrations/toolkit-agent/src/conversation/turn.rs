@@ -30,6 +30,8 @@ pub(crate) struct Turn {
     /// The started calls that then waited, and were not started again.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     waited: BTreeSet<usize>,
+    #[serde(skip)]
+    without_entries: WithoutEntries,
     /// The decisions about calls that run. After a crash, they run as decided.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     decided: BTreeMap<usize, Decision>,
@@ -44,6 +46,17 @@ pub(crate) struct Turn {
     end: Option<TurnEnd>,
 }
 
+/// The calls without an entry of their own conversation, in a log that was read. `None` if the log does not have all entries
+/// of the turn. Not a part of the state.
+#[derive(Debug, Clone, Default)]
+struct WithoutEntries(Option<BTreeSet<usize>>);
+
+impl PartialEq for WithoutEntries {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
 /// The end of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TurnEnd {
@@ -55,7 +68,12 @@ pub(crate) struct TurnEnd {
 impl Turn {
     pub(super) fn new(agent: String, checks_answers: bool) -> Self {
         let message = AssistantMessage::default().by(agent);
-        Self { message, checks_answers, ..Self::default() }
+        Self {
+            message,
+            checks_answers,
+            without_entries: WithoutEntries(Some(BTreeSet::new())),
+            ..Self::default()
+        }
     }
 
     /// Returns the message so far, without the pieces since its last complete call.
@@ -112,6 +130,9 @@ impl Turn {
     pub(super) fn start(&mut self, calls: Vec<usize>) {
         if !self.waited.is_empty() {
             self.waited.retain(|call| !calls.contains(call));
+        }
+        if let Some(without) = self.without_entries.0.as_mut().filter(|without| !without.is_empty()) {
+            without.retain(|call| !calls.contains(call));
         }
         if self.started.is_empty() {
             self.started = calls;
@@ -182,6 +203,19 @@ impl Turn {
     /// Returns whether the call at `position` may have run: it was started, and has not waited since then.
     pub(crate) fn may_have_run(&self, position: usize) -> bool {
         self.has_started(position) && !self.waited.contains(&position)
+    }
+
+    /// Returns whether an agent called at `position` may have begun. It saves an entry of its own before it does.
+    pub(crate) fn agent_may_have_begun(&self, position: usize) -> bool {
+        self.without_entries.0.as_ref().is_none_or(|without| !without.contains(&position))
+    }
+
+    /// Notes the calls without a conversation of their own, after the log was read. `has_entries` tells which have one.
+    pub(super) fn note_entries(&mut self, has_entries: impl Fn(usize) -> bool) {
+        let unanswered = self.unanswered().into_iter();
+        if let Some(without) = &mut self.without_entries.0 {
+            without.extend(unanswered.filter(|position| !has_entries(*position)));
+        }
     }
 
     /// Returns whether the call at `position` has a successful result.

@@ -8,6 +8,7 @@ use crate::options::RunOptions;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap};
+use toolkit_core::definition::ToolSource;
 use toolkit_core::error::BuildProblem;
 use toolkit_core::name::normalize;
 use toolkit_core::schemars::JsonSchema;
@@ -66,7 +67,8 @@ impl Agent {
             let agent = agent.clone();
             async move { answer(&agent, arguments.request, &context).await }
         };
-        ClosureTool::new_with_context(&normalize(self.name()), description, answer).map(AdaptedTool::new)
+        let tool = ClosureTool::new_with_context(&normalize(self.name()), description, answer)?;
+        Ok(AdaptedTool::new(tool).map_metadata(|metadata| metadata.with_source(ToolSource::Agent)))
     }
 }
 

@@ -6,6 +6,7 @@ use crate::error::AgentError;
 use crate::llm::answer::FinalAnswer;
 use crate::pending::Decision;
 use std::collections::BTreeMap;
+use toolkit_core::definition::ToolSource;
 use toolkit_core::middleware::{Approval, DecidedApprovals};
 use toolkit_core::{ToolCall, ToolRegistry, ToolResult};
 
@@ -114,11 +115,14 @@ fn approval(decision: &Decision) -> Option<Approval> {
     }
 }
 
-/// Returns whether a call without a result may run: it was not started, gives an answer, or its tool is marked as
-/// repeatable.
+/// Returns whether a call without a result may run: it was not started, gives an answer, its tool is marked as
+/// repeatable, or is an agent that has not begun.
 fn may_run(turn: &Turn, position: usize, answer: &FinalAnswer<'_>, tools: &ToolRegistry) -> bool {
     let Some(call) = turn.message().calls.get(position) else { return false };
-    let is_repeatable =
-        || tools.get(&call.name).is_some_and(|tool| tool.definition().metadata.is_repeatable());
-    !turn.may_have_run(position) || answer.is_in(call) || is_repeatable()
+    if !turn.may_have_run(position) || answer.is_in(call) {
+        return true;
+    }
+    let Some(tool) = tools.get(&call.name) else { return false };
+    let metadata = &tool.definition().metadata;
+    metadata.is_repeatable() || metadata.source == ToolSource::Agent && !turn.agent_may_have_begun(position)
 }
