@@ -73,6 +73,22 @@ fn check_version(version: u32) -> Result<(), String> {
     }
 }
 
+/// Returns the name of an entry: its only field, or the entry itself if it has no data.
+fn entry_name(entry: &Value) -> Option<&str> {
+    entry.as_str().or_else(|| entry.as_object()?.keys().next().map(String::as_str))
+}
+
+/// Says why the entry with this number and name cannot be read.
+fn unreadable(number: u64, name: &str, error: &serde_json::Error) -> String {
+    let error = error.to_string();
+    if error.starts_with(&format!("unknown variant `{name}`")) {
+        return format!(
+            "this version of toolkit-agent knows no entry `{name}`, which entry {number} is; read it with a newer version"
+        );
+    }
+    format!("entry {number} is damaged: {error}")
+}
+
 impl Conversation {
     /// Reads a conversation from the entries of a log in `store`, which has this version.
     ///
@@ -106,10 +122,16 @@ impl Conversation {
             let version = line.pointer("/entry/log/version").and_then(Value::as_u64).unwrap_or_default();
             check_version(u32::try_from(version).unwrap_or(u32::MAX))?;
         }
-        let ReadLine { n, at, node, entry } =
-            serde_json::from_value(line).map_err(|error| format!("entry {next} is damaged: {error}"))?;
+        let name = line.get("entry").and_then(entry_name).unwrap_or_default().to_owned();
+        let read = serde_json::from_value(line);
+        let ReadLine { n, at, node, entry } = read.map_err(|error| unreadable(next, &name, &error))?;
         if n != next {
             return Err(format!("entry {next} of its log is missing; entry {n} is in its place"));
+        }
+        if next > 0 && matches!(entry, Entry::Log { .. }) {
+            return Err(format!(
+                "entry {next} begins another log, so two logs are in one; restore it from a copy"
+            ));
         }
         if let Entry::Values { set, removed } = &entry {
             set.iter().for_each(|(key, value)| self.session.store().set(key.as_str(), value.clone()));

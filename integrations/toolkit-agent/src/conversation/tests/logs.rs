@@ -25,6 +25,14 @@ fn a_damaged_log_is_refused() {
     let newer = entries[0].replace("\"version\":1", "\"version\":2");
     let error = read(&[newer]).unwrap_err();
     assert!(error.ends_with("read it with a newer one"), "{error}");
+    let later = |entry: &str| vec![entries[0].clone(), entries[1].replace(r#""message""#, entry)];
+    let error = read(&later(r#""massage""#)).unwrap_err();
+    assert!(error.contains("knows no entry `massage`, which entry 1 is"), "{error}");
+    let error = read(&later(r#""stopped":"vanished","message""#)).unwrap_err();
+    assert!(error.starts_with("entry 1 is damaged"), "{error}");
+    let again = entries[0].replace(r#""n":0"#, r#""n":4"#).replace(r#""version":1"#, r#""version":7"#);
+    let error = read(&[&entries[..], &[again]].concat()).unwrap_err();
+    assert!(error.starts_with("entry 4 begins another log"), "{error}");
     let error = read(&[r#"{"messages": [], "progress": {}}"#.to_owned()]).unwrap_err();
     assert!(error.contains("unreleased version"), "{error}");
 }
