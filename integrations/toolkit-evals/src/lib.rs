@@ -68,6 +68,7 @@ mod scorer;
 mod task;
 mod transcript;
 mod trial;
+mod trials_file;
 
 pub use expected::{CallMatch, ExpectedAnswer, ExpectedCall};
 pub use judge::Judge;
@@ -78,14 +79,17 @@ pub use scorer::Scorer;
 pub use task::{Task, TaskError};
 pub use transcript::{CalledTool, Transcript};
 pub use trial::Trial;
+pub use trials_file::TrialsFileError;
 
 use scorer::DynScorer;
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 use tokio::task::JoinSet;
 use toolkit_agent::{Agent, AgentError};
 use toolkit_llm::ChatModel;
 use toolkit_llm::model::BoxModel;
+use trials_file::TrialsFile;
 
 /// A model that the eval compares with others.
 #[derive(Debug, Clone)]
@@ -122,6 +126,7 @@ pub struct Eval {
     scorers: Vec<Arc<dyn DynScorer>>,
     repetitions: u32,
     concurrency: usize,
+    file: Option<Arc<TrialsFile>>,
 }
 
 impl fmt::Debug for Eval {
@@ -144,6 +149,7 @@ impl Eval {
             scorers: Vec::new(),
             repetitions: 1,
             concurrency: 1,
+            file: None,
         }
     }
 
@@ -185,29 +191,82 @@ impl Eval {
         self
     }
 
+    /// Keeps the trials in the file at `path`, one line of JSON for each as soon as it has ended. The file is created if
+    /// it does not exist. A trial that the file has is not run and paid again: an eval that was stopped, and is run with
+    /// its file, goes on with the other trials. The report has them all.
+    ///
+    /// A trial is found by its task, the name of its model and its repetition. It runs again if the data of the task have
+    /// changed, and if it has ended with an error. The file knows nothing of the agent, the models, the scorers and the
+    /// function of a task: use another file when one of them has changed.
+    ///
+    /// ```
+    /// use toolkit_ai::agent::{Agent, AgentError};
+    /// use toolkit_ai::llm::ScriptedModel;
+    /// use toolkit_evals::{Eval, Task, Trial};
+    ///
+    /// fn agent(trial: Trial) -> Result<Agent, AgentError> {
+    ///     Ok(Agent::builder(trial.model).build()?)
+    /// }
+    ///
+    /// # let path = std::env::temp_dir().join(format!("toolkit-evals-{}.jsonl", std::process::id()));
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let model = ScriptedModel::new().text("Oslo."); // one answer for two evals
+    /// for _ in 0..2 {
+    ///     let task = Task::new("capital", "What is the capital of Norway?").with_answer_containing(["Oslo"]);
+    ///     let report = Eval::new([task]).model("mine", model.clone()).trials_file(&path)?.run(agent).await;
+    ///     assert!(report.all_solved());
+    /// }
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// [`TrialsFileError`] if the file cannot be opened, or has other lines than trials.
+    pub fn trials_file(mut self, path: impl AsRef<Path>) -> Result<Self, TrialsFileError> {
+        self.file = Some(Arc::new(TrialsFile::open(path.as_ref())?));
+        Ok(self)
+    }
+
     /// Runs all trials and returns the report.
     ///
     /// `agent` is a function that builds an agent for a trial. The eval calls it once for each trial, so each
     /// trial can have new tools with initial state.
     ///
     /// If a trial fails or panics, the report contains its error, and the other trials go on. If the returned
-    /// future is dropped, all trials stop.
+    /// future is dropped, all trials stop. A [file](Self::trials_file) keeps those that have ended.
     pub async fn run<F, E>(&self, agent: F) -> Report
     where
         F: Fn(Trial) -> Result<Agent, E> + Send + Sync + 'static,
         E: Into<AgentError>,
     {
         let build = Arc::new(move |trial| agent(trial).map_err(Into::into));
-        let mut waiting = self.trials().into_iter().enumerate();
-        let mut running = JoinSet::new();
         let mut reports: Vec<(usize, TrialReport)> = Vec::new();
+        let mut waiting = Vec::new();
+        for (index, trial) in self.trials().into_iter().enumerate() {
+            match self.file.as_ref().and_then(|file| file.earlier(&trial)) {
+                Some(report) => reports.push((index, report)),
+                None => waiting.push((index, trial)),
+            }
+        }
+        let mut waiting = waiting.into_iter();
+        let mut running = JoinSet::new();
         loop {
             while running.len() < self.concurrency
                 && let Some((index, trial)) = waiting.next()
             {
                 let build = build.clone();
                 let scorers = self.scorers.clone();
-                running.spawn(async move { (index, trial::conduct(trial, &*build, &scorers).await) });
+                let file = self.file.clone();
+                running.spawn(async move {
+                    let task = trial.task.clone();
+                    let report = trial::conduct(trial, &*build, &scorers).await;
+                    // Before the eval hears of it, because it may have been dropped.
+                    if let Some(file) = file {
+                        file.add(&task, &report);
+                    }
+                    (index, report)
+                });
             }
             let Some(ended) = running.join_next().await else { break };
             // Trials catch their panics, so only the end of the runtime leaves no report.
@@ -216,7 +275,9 @@ impl Eval {
         reports.sort_by_key(|(index, _)| *index);
         let reports = reports.into_iter().map(|(_, report)| report).collect();
         let names = self.candidates.iter().map(|candidate| candidate.name.to_string());
-        Report::new(names.collect(), reports)
+        let mut report = Report::new(names.collect(), reports);
+        report.file_error = self.file.as_ref().and_then(|file| file.failure());
+        report
     }
 
     /// Returns all trials in their order.

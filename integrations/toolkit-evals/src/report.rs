@@ -2,7 +2,8 @@
 
 use crate::score::Score;
 use crate::transcript::Transcript;
-use serde::{Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::time::Duration;
 use toolkit_llm::Usage;
@@ -18,10 +19,15 @@ pub struct Report {
     pub models: Vec<Summary>,
     /// All trials, ordered by model, then by repetition, then by task.
     pub trials: Vec<TrialReport>,
+    /// Why the [file of trials](crate::Eval::trials_file) lacks a trial of this report. `None` if it lacks none, or if there
+    /// is no file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_error: Option<String>,
 }
 
 /// One trial in a [`Report`].
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct TrialReport {
     /// The id of the task.
@@ -47,7 +53,7 @@ pub struct TrialReport {
     /// The cost of the tokens. 0 if the model has no price.
     pub cost: f64,
     /// The time for building and running the agent, without scoring. In JSON, a number of seconds.
-    #[serde(rename = "seconds", serialize_with = "seconds")]
+    #[serde(rename = "seconds", serialize_with = "seconds", deserialize_with = "duration")]
     pub duration: Duration,
     /// The messages and tool calls of the trial.
     pub transcript: Transcript,
@@ -86,6 +92,10 @@ pub struct Summary {
 
 fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(duration.as_secs_f64())
+}
+
+fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    Duration::try_from_secs_f64(f64::deserialize(deserializer)?).map_err(D::Error::custom)
 }
 
 impl TrialReport {
@@ -129,7 +139,7 @@ impl Report {
             of_model.into_iter().for_each(|trial| summary.add(trial));
             summary
         };
-        Self { models: models.into_iter().map(summary).collect(), trials }
+        Self { models: models.into_iter().map(summary).collect(), trials, file_error: None }
     }
 
     /// Returns the summary of the model with this name.
@@ -217,6 +227,9 @@ impl fmt::Display for Report {
         self.write_models(f)?;
         writeln!(f)?;
         self.write_tasks(f)?;
+        if let Some(error) = &self.file_error {
+            writeln!(f, "\n{error}")?;
+        }
         let mut is_first = true;
         for trial in self.trials.iter().filter(|trial| !trial.is_solved()) {
             if std::mem::take(&mut is_first) {

@@ -1,6 +1,6 @@
 //! Scores of a trial.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use toolkit_llm::Usage;
 
 /// The score of one trial by one scorer.
@@ -13,7 +13,8 @@ use toolkit_llm::Usage;
 ///     Score::new(words <= 3, format!("{words} words"))
 /// });
 /// ```
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct Score {
     /// The name of the scorer. For the expectations of a task, it is `calls`, `answer` or `check`.

@@ -1,7 +1,7 @@
 //! The transcript of a trial, with its tool calls prepared for comparison.
 
 use crate::expected::Comparable;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
 use toolkit_agent::RunOutput;
@@ -11,7 +11,7 @@ use toolkit_llm::{FinishReason, Message};
 
 /// The messages, tool calls and answer of a trial. After an error, the transcript contains everything up to
 /// the error.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Transcript {
     /// The answer. Empty after an error.
@@ -30,7 +30,7 @@ pub struct Transcript {
 }
 
 /// A tool call in a transcript.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CalledTool {
     /// The name of the tool, as the model wrote it.
@@ -38,7 +38,7 @@ pub struct CalledTool {
     /// The arguments, as the model wrote them.
     pub arguments: String,
     /// The kind of the error, if the call failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorKind>,
     /// The text of the result.
     pub result: String,

@@ -4,6 +4,7 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -278,6 +279,74 @@ async fn dropping_an_eval_stops_its_trials() {
     let _ = tokio::time::timeout(Duration::from_millis(5), eval.run(agent)).await.unwrap_err();
     sleep(Duration::from_millis(1)).await;
     assert_eq!(model.now.load(Ordering::SeqCst), 0);
+}
+
+/// A model whose third answer does not come.
+#[derive(Clone, Default)]
+struct Hanging(Arc<AtomicUsize>);
+
+impl ChatModel for Hanging {
+    fn name(&self) -> &str {
+        "hanging"
+    }
+
+    async fn respond(&self, _: ModelRequest) -> Result<ModelResponse, ModelError> {
+        if self.0.fetch_add(1, Ordering::SeqCst) == 2 {
+            std::future::pending::<()>().await;
+        }
+        Ok(ModelResponse::text("done").with_usage(Usage::new(100, 10)))
+    }
+}
+
+/// Returns an eval of six trials.
+fn six(path: &Path, model: &Hanging) -> Eval {
+    let tasks = ["a", "b", "c"].map(|id| Task::new(id, "?"));
+    Eval::new(tasks).model("m", model.clone()).repetitions(2).trials_file(path).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stopped_eval_keeps_its_trials() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trials.jsonl");
+    let model = Hanging::default();
+    let stopped = tokio::time::timeout(Duration::from_secs(1), six(&path, &model).run(agent)).await;
+    drop(stopped.unwrap_err());
+    // A process that is killed leaves a part of a line.
+    let mut file = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
+    std::io::Write::write_all(&mut file, br#"{"task": {"id""#).unwrap();
+    let report = six(&path, &model).run(agent).await;
+    assert_eq!(model.0.load(Ordering::SeqCst), 3 + 4, "two of six are not asked again");
+    assert!(report.all_solved() && report.file_error.is_none(), "{report}");
+    let order: Vec<_> = report.trials.iter().map(|trial| (trial.repetition, trial.task.as_str())).collect();
+    assert_eq!(order, [(1, "a"), (1, "b"), (1, "c"), (2, "a"), (2, "b"), (2, "c")]);
+    let summary = report.summary("m").unwrap();
+    assert_eq!((summary.trials, summary.usage), (6, Usage::new(600, 60)));
+    // All are there now, and the same.
+    let again = six(&path, &model).run(agent).await;
+    assert_eq!(model.0.load(Ordering::SeqCst), 7);
+    assert_eq!(serde_json::to_value(&again).unwrap(), serde_json::to_value(&report).unwrap());
+}
+
+#[tokio::test]
+async fn a_trial_with_an_error_and_one_of_a_changed_task_run_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trials.jsonl");
+    let model = ScriptedModel::new()
+        .text("done")
+        .error(ModelError::new(ModelErrorKind::Other, "gone"))
+        .text("done")
+        .text("done");
+    let eval = async |answer: &str| {
+        let changed = Task::new("changed", "?").with_answer_containing([answer]);
+        let eval = Eval::new([changed, Task::new("fails", "?")]).model("m", model.clone());
+        eval.trials_file(&path).unwrap().run(agent).await
+    };
+    assert_eq!(eval("done").await.summary("m").unwrap().errors, 1);
+    assert!(eval("one").await.trials.iter().all(|trial| trial.error.is_none()));
+    assert_eq!(model.remaining(), 0);
+    std::fs::write(&path, "{\"id\": 1}\n").unwrap();
+    let error = Eval::new([]).trials_file(&path).unwrap_err();
+    assert!(error.to_string().contains("line 1 is no trial: missing field `task`"), "{error}");
 }
 
 #[tokio::test]

@@ -1,0 +1,132 @@
+//! The file with the trials that have ended, so that a stopped eval does not pay for them again.
+
+use crate::report::TrialReport;
+use crate::task::Task;
+use crate::trial::Trial;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::fmt;
+use std::fs::{File, OpenOptions, read};
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A trial as it is written: one line of JSON.
+#[derive(Serialize)]
+struct Line<'a> {
+    task: &'a Task,
+    trial: &'a TrialReport,
+}
+
+/// A trial as it is read.
+#[derive(Deserialize)]
+struct ReadLine {
+    task: Value,
+    trial: TrialReport,
+}
+
+/// The id of a task, the name of a model, and the number of the repetition.
+type Key = (String, String, u32);
+
+/// The open file, and the trials that it had when it was opened.
+pub(crate) struct TrialsFile {
+    path: PathBuf,
+    earlier: HashMap<Key, ReadLine>,
+    file: Mutex<File>,
+    /// Why a trial could not be written.
+    failure: Mutex<Option<String>>,
+}
+
+impl TrialsFile {
+    /// Opens the file, or creates it. A last line that was not written to its end is removed.
+    pub(crate) fn open(path: &Path) -> Result<Self, TrialsFileError> {
+        let failed = |error: &dyn fmt::Display| TrialsFileError::new(path, error);
+        let text = match read(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(failed(&error)),
+        };
+        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let mut earlier = HashMap::new();
+        for (line, number) in text[..whole].split(|byte| *byte == b'\n').zip(1..) {
+            if line.is_empty() {
+                continue;
+            }
+            let line: ReadLine = serde_json::from_slice(line).map_err(|error| {
+                failed(&format_args!("line {number} is no trial: {error}; use another file"))
+            })?;
+            let trial = &line.trial;
+            earlier.insert((trial.task.clone(), trial.model.clone(), trial.repetition), line);
+        }
+        let file = OpenOptions::new().create(true).append(true).open(path).map_err(|error| failed(&error))?;
+        if whole < text.len() {
+            file.set_len(whole as u64).map_err(|error| failed(&error))?;
+        }
+        let (file, failure) = (Mutex::new(file), Mutex::default());
+        Ok(Self { path: path.to_owned(), earlier, file, failure })
+    }
+
+    /// Returns the report of a trial that has ended earlier, with the same task.
+    pub(crate) fn earlier(&self, trial: &Trial) -> Option<TrialReport> {
+        let key = (trial.task.id.clone(), trial.model_name.to_string(), trial.repetition);
+        let line = self.earlier.get(&key)?;
+        let is_same = serde_json::to_value(&*trial.task).is_ok_and(|task| task == line.task);
+        is_same.then(|| line.trial.clone())
+    }
+
+    /// Adds a trial that has ended. One with an error has no answer to keep, and runs again.
+    pub(crate) fn add(&self, task: &Task, trial: &TrialReport) {
+        if trial.error.is_some() {
+            return;
+        }
+        if let Err(reason) = self.write(task, trial) {
+            let text = format!("`{}` does not have all trials: {reason}", self.path.display());
+            lock(&self.failure).get_or_insert(text);
+        }
+    }
+
+    fn write(&self, task: &Task, trial: &TrialReport) -> Result<(), String> {
+        let mut line = serde_json::to_string(&Line { task, trial }).map_err(|error| error.to_string())?;
+        // A line that cannot be read again, as one that is nested too deeply, would make the file useless.
+        let read: Result<ReadLine, _> = serde_json::from_str(&line);
+        read.map_err(|error| format!("a trial of task `{}` cannot be read again: {error}", task.id))?;
+        line.push('\n');
+        // Written in one go, so that the lines of concurrent trials do not mix.
+        lock(&self.file).write_all(line.as_bytes()).map_err(|error| error.to_string())
+    }
+
+    /// Returns why a trial could not be written.
+    pub(crate) fn failure(&self) -> Option<String> {
+        lock(&self.failure).clone()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Why a [file of trials](crate::Eval::trials_file) cannot be used: it cannot be opened, or it has other lines.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TrialsFileError(String);
+
+impl TrialsFileError {
+    fn new(path: &Path, reason: &dyn fmt::Display) -> Self {
+        Self(format!("the trials in `{}` cannot be used: {reason}", path.display()))
+    }
+}
+
+/// Prints the message, so that a failed `main` shows it.
+impl fmt::Debug for TrialsFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for TrialsFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for TrialsFileError {}
