@@ -48,7 +48,11 @@ impl Held {
     /// also before a pause.
     /// Changes no event if the message was already emitted.
     pub(in crate::llm) fn replace_message(&mut self, new: &AssistantMessage) {
-        let is_other = |id: &CallId| new.calls.iter().any(|call| call.id == *id && !new.is_answer(call));
+        // Of several calls with one id, each may be the answer.
+        let is_other = |id: &CallId| {
+            let mut of_id = new.calls.iter().filter(|call| call.id == *id).peekable();
+            of_id.peek().is_some() && of_id.all(|call| !new.is_answer(call))
+        };
         self.paused.retain(|event| !matches!(event, RunEvent::Text { .. } | RunEvent::Message { .. }));
         self.events.retain(|event| match event {
             RunEvent::Text { .. } => false,
