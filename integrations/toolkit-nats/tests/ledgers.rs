@@ -5,7 +5,8 @@ use crate::{Nothing, add, dispatcher, registry, server, until};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-use toolkit_ai::{ClosureTool, RunContext, ToolCall, ToolRegistry, ToolResult};
+use toolkit_ai::context::RunControl;
+use toolkit_ai::{CallId, ClosureTool, RunContext, ToolCall, ToolRegistry, ToolResult};
 use toolkit_nats::{CallFailure, CallLedger, Fleet, FleetTools, RunningWorker, StoredCall, Worker};
 
 /// A tool that counts its runs, and takes some time.
@@ -101,7 +102,8 @@ async fn calls_that_may_be_repeated_are_not_claimed() {
         let (Some(fleet), Some(schema)) = (server::fleet().await, Schema::new().await) else { return };
         let runs = Arc::new(AtomicU32::new(0));
         let count = runs.clone();
-        let pay = ClosureTool::new("pay", "", move |_: Nothing| count.fetch_add(1, Ordering::Relaxed)).unwrap();
+        let pay =
+            ClosureTool::new("pay", "", move |_: Nothing| count.fetch_add(1, Ordering::Relaxed)).unwrap();
         let pay = pay.map_metadata(|metadata| {
             if is_read { metadata.with_read_only(true) } else { metadata.with_idempotent(true) }
         });
@@ -128,6 +130,33 @@ async fn an_id_belongs_to_one_call_of_one_caller() {
     assert_eq!(crate::call(&eve, "add", r#"{"a": 1, "b": 3}"#).await.to_text(), "4");
     let error = crate::call(&ada, "add", r#"{"a": 1, "b": 3}"#).await.outcome.unwrap_err();
     assert_eq!(CallFailure::from_error(&error), Some(CallFailure::Refused));
+    schema.drop().await;
+}
+
+/// A turn of an agent with one call.
+struct Turn(u32);
+
+impl RunControl for Turn {
+    fn call_key(&self, _: &CallId) -> Option<String> {
+        Some(format!("1.{}.0", self.0))
+    }
+}
+
+/// As an agent has it, whose provider uses an id again.
+#[tokio::test]
+async fn calls_with_one_id_and_different_keys_are_different_calls() {
+    let (Some(fleet), Some(schema)) = (server::fleet().await, Schema::new().await) else { return };
+    let runs = Arc::new(AtomicU32::new(0));
+    let _worker = start(&fleet, &schema, pay(&runs, Duration::ZERO)).await;
+    let tools = join(&fleet).await;
+    for (turn, expected) in [(1, "paid 0"), (2, "paid 1"), (1, "paid 0")] {
+        let run = RunContext::new().with_invocation_id("run 7").with_control(Arc::new(Turn(turn)));
+        let dispatcher = dispatcher(&tools).with_run(run);
+        let result = dispatcher.dispatch([ToolCall::new("call_1", "pay", "{}")]).await.remove(0);
+        assert_eq!(result.to_text(), expected);
+    }
+    let stored = tools.stored_call("run 7/1.2.0").await.unwrap();
+    assert!(matches!(stored, StoredCall::Ended(Ok(output)) if output.to_text() == "paid 1"));
     schema.drop().await;
 }
 

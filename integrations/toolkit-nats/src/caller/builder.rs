@@ -24,10 +24,15 @@ pub struct FleetToolsBuilder {
     pub(super) settings: CallerSettings,
 }
 
-/// Returns the id of a call of an agent: the ids of its run and of its call. `None` if one of them is missing.
+/// Returns the id of a call of an agent: the id of its run, and the key of the call in it or, without an agent, the id of the
+/// call. `None` if one of them is missing.
 fn id_in_run(context: &ToolContext) -> Option<String> {
+    let run = context.invocation_id()?;
+    if let Some(key) = context.call_key() {
+        return Some(format!("{run}/{key}"));
+    }
     let call = context.call_id().filter(|id| !id.as_str().is_empty())?;
-    Some(format!("{}/{call}", context.invocation_id()?))
+    Some(format!("{run}/{call}"))
 }
 
 impl FleetToolsBuilder {
@@ -60,8 +65,9 @@ impl FleetToolsBuilder {
     }
 
     /// Sets the source of the ids of calls, under which a ledger stores them. Two calls with one id are one call. Without
-    /// an id, a call gets an id that no other call has. By default, the id is the id of the agent's run, `/`, and the id
-    /// of the call in the run.
+    /// an id, a call gets an id that no other call has. By default, the id is the id of the run, `/`, and the
+    /// [key](toolkit_core::ToolContext::call_key) of the call. Outside of the run of an agent, the id of the call takes the
+    /// place of the key.
     pub fn call_ids(self, ids: impl Fn(&ToolContext) -> Option<String> + Send + Sync + 'static) -> Self {
         self.with(|settings| settings.call_ids = Arc::new(ids))
     }
