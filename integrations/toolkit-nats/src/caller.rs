@@ -9,6 +9,7 @@ mod fleet_event;
 mod fleet_tool;
 mod follow;
 mod members;
+mod newcomers;
 mod outgoing_call;
 mod replies;
 mod sent_messages;
@@ -69,8 +70,10 @@ impl FleetToolsBuilder {
     /// # Errors
     /// [`Prefix`](crate::FleetErrorKind::Prefix) for an illegal name, and [`Connection`](crate::FleetErrorKind::Connection) if the connection has ended.
     pub async fn join(self) -> Result<FleetTools, FleetError> {
-        if !is_token(&self.settings.name) {
-            return Err(FleetError::prefix(&self.settings.name));
+        for name in [Some(&self.settings.name), self.settings.workers.as_ref()].into_iter().flatten() {
+            if !is_token(name) {
+                return Err(FleetError::prefix(name));
+            }
         }
         let stop = CancellationToken::new();
         let state = Arc::new(CallerState::new(self.fleet, self.settings, stop.clone()));

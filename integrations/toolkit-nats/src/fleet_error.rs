@@ -16,7 +16,7 @@ pub struct FleetError {
 pub enum FleetErrorKind {
     /// The address cannot be read. The message does not show it, because it may contain a password.
     Address,
-    /// The prefix, or the name of a caller, has other characters than letters, digits, `-` and `_`.
+    /// The prefix, or the name of a caller or a worker, has other characters than letters, digits, `-` and `_`.
     Prefix,
     /// The address is outside of this machine, and the connection has no TLS or no credentials.
     Insecure,

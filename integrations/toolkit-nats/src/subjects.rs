@@ -6,12 +6,17 @@
 //! | `P.to.WORKER.CALLER.cancel` | one worker: the reply subjects of calls that are cancelled |
 //! | `P.to.WORKER.CALLER.ask` | one worker: questions whether it runs a call, with its reply subject |
 //! | `P.to.WORKER.tick` | the worker itself |
+//!
+//! `WORKER` is two tokens: the name of the worker, which permissions of the server can bind to a user, and an id.
+//!
+//! | subject | who subscribes |
+//! | --- | --- |
 //! | `P.tools.NAMESPACE.HASH` | the workers with this version, as a queue group: definitions |
 //! | `P.result.CALLER` | the workers with a ledger, as a queue group: stored results |
 //! | `P.who` | all workers |
-//! | `P.live` | callers: announcements of workers |
+//! | `P.live.NAME` | callers: announcements of the workers with this name |
 
-/// The place of the caller in subjects of a caller without a name.
+/// The place of the name in subjects of a caller or a worker without one.
 pub(crate) const ANONYMOUS: &str = "_";
 
 /// The place of the namespace in subjects of tools without a namespace.
@@ -93,7 +98,8 @@ impl<'a> Inbound<'a> {
         let (kind, rest) = rest.split_once('.')?;
         match kind {
             "to" => {
-                let (_worker, rest) = rest.split_once('.')?;
+                let (_name, rest) = rest.split_once('.')?;
+                let (_id, rest) = rest.split_once('.')?;
                 if rest == TICK {
                     return Some(Self::Tick);
                 }
@@ -112,6 +118,12 @@ impl<'a> Inbound<'a> {
     }
 }
 
+/// Returns the name in the id of a worker, as callers know it. `None` if it is none: an announcement may say anything.
+pub(crate) fn name_of_worker(worker: &str) -> Option<&str> {
+    let (name, id) = worker.split_once('.')?;
+    (is_token(name) && is_token(id)).then_some(name)
+}
+
 /// Returns whether the text can be one token of a subject, and a part of the name of a service.
 pub(crate) fn is_token(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
@@ -126,17 +138,25 @@ mod tests {
         let version = NamespaceVersion { namespace: Some("shop.v1".to_owned()), hash: "12ab".to_owned() };
         assert_eq!(version.tokens(), "shop/v1.12ab");
         let Some(Inbound::Call { caller, version: tokens }) =
-            Inbound::read("fleet", "fleet.to.w1.ada.shop/v1.12ab")
+            Inbound::read("fleet", "fleet.to.pay.w1.ada.shop/v1.12ab")
         else {
             panic!("not a call");
         };
         assert_eq!((caller, tokens), ("ada", "shop/v1.12ab"));
-        let cancellation = format!("fleet.{}", cancellations("w1", "ada"));
+        let cancellation = format!("fleet.{}", cancellations("pay.w1", "ada"));
         assert!(matches!(Inbound::read("fleet", &cancellation), Some(Inbound::Cancel)));
-        let question = format!("fleet.{}", questions("w1", "ada"));
+        let question = format!("fleet.{}", questions("pay.w1", "ada"));
         assert!(matches!(Inbound::read("fleet", &question), Some(Inbound::Ask)));
-        let tick = format!("fleet.{}", ticks("w1"));
+        let tick = format!("fleet.{}", ticks("pay.w1"));
         assert!(matches!(Inbound::read("fleet", &tick), Some(Inbound::Tick)));
-        assert!(Inbound::read("fleet", "fleets.to.w1.ada.shop.1").is_none());
+        assert!(Inbound::read("fleet", "fleets.to.pay.w1.ada.shop.1").is_none());
+    }
+
+    #[test]
+    fn the_id_of_a_worker_is_its_name_and_one_more_token() {
+        assert_eq!(name_of_worker("pay.w1"), Some("pay"));
+        for other in ["", "pay", "pay.", ".w1", "pay.w1.x", "pay.*", "pay. w1", ">.w1", "pay.w\n1"] {
+            assert_eq!(name_of_worker(other), None, "{other:?}");
+        }
     }
 }

@@ -18,6 +18,7 @@ use crate::fleet::Fleet;
 use crate::fleet_error::FleetError;
 #[cfg(feature = "ledger")]
 use crate::ledger::CallLedger;
+use crate::subjects::{ANONYMOUS, is_token};
 use identity::Verify;
 use std::error::Error;
 use std::sync::Arc;
@@ -46,6 +47,8 @@ use toolkit_core::{BuildError, Dispatcher};
 #[must_use = "a worker does nothing before `serve` or `start`"]
 pub struct Worker {
     pub(super) dispatcher: Dispatcher,
+    /// The name in its subjects.
+    pub(super) name: String,
     /// Whether the dispatcher may have middleware.
     pub(super) has_rules: bool,
     pub(super) max_calls: usize,
@@ -61,6 +64,7 @@ impl From<Dispatcher> for Worker {
     fn from(dispatcher: Dispatcher) -> Self {
         Self {
             dispatcher,
+            name: ANONYMOUS.to_owned(),
             has_rules: true,
             max_calls: 256,
             drain_time: Duration::from_secs(30),
@@ -82,6 +86,14 @@ impl Worker {
     pub fn new(registry: impl IntoRegistrySource) -> Result<Self, BuildError> {
         let dispatcher = Dispatcher::new(registry)?;
         Ok(Self { has_rules: false, ..Self::from(dispatcher) })
+    }
+
+    /// Sets the name of the worker in its subjects: letters, digits, `-` and `_`. Several workers may have one name. The
+    /// permissions of the server can bind it to a user, and callers can hear
+    /// [only workers of a name](crate::FleetToolsBuilder::workers_named).
+    pub fn with_name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
     }
 
     /// Sets the maximum number of calls at the same time, at least one. Beyond it, a call is refused at once, and the
@@ -116,7 +128,7 @@ impl Worker {
     }
 
     /// Takes the name of the caller in the subject as its identity. Only do this if the permissions of the server allow
-    /// each user no other `PREFIX.to.*.NAME.>` and `PREFIX.result.NAME`.
+    /// each user no other `PREFIX.to.*.*.NAME.>` and `PREFIX.result.NAME`.
     pub fn trust_subjects(mut self) -> Self {
         self.trusts_subjects = true;
         self
@@ -134,9 +146,13 @@ impl Worker {
     /// waiting for its calls.
     ///
     /// # Errors
-    /// [`Build`](crate::FleetErrorKind::Build) if a rule selects no tool, and [`Connection`](crate::FleetErrorKind::Connection) if the connection has ended.
+    /// [`Build`](crate::FleetErrorKind::Build) if a rule selects no tool, [`Prefix`](crate::FleetErrorKind::Prefix) for an
+    /// illegal name, and [`Connection`](crate::FleetErrorKind::Connection) if the connection has ended.
     pub async fn start(self, fleet: &Fleet) -> Result<RunningWorker, FleetError> {
         self.dispatcher.check()?;
+        if !is_token(&self.name) {
+            return Err(FleetError::prefix(&self.name));
+        }
         serving::start(self, fleet.clone()).await
     }
 

@@ -155,7 +155,7 @@ async fn the_service_api_shows_each_worker_and_its_counts() {
     let statistics = loop {
         let reply = replies.next().await.unwrap();
         let statistics: async_nats::service::Stats = serde_json::from_slice(&reply.payload).unwrap();
-        if statistics.id == worker.id() {
+        if worker.id().ends_with(&format!(".{}", statistics.id)) {
             break statistics;
         }
     };

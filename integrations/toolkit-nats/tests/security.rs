@@ -1,8 +1,12 @@
 //! Who may connect, and who calls.
 
-use crate::{Nothing, call, registry, server};
+use crate::{Nothing, add, call, registry, server};
+use futures_util::StreamExt as _;
+use serde_json::Value;
 use toolkit_ai::{ClosureTool, ToolContext};
-use toolkit_nats::{CallFailure, Fleet, FleetErrorKind, FleetTools, Identity, RemoteCaller, Worker};
+use toolkit_nats::{
+    CallFailure, Fleet, FleetErrorKind, FleetTools, Identity, RemoteCaller, RunningWorker, Worker,
+};
 
 fn who() -> ClosureTool {
     let who = |_: Nothing, context: ToolContext| {
@@ -71,6 +75,51 @@ async fn a_worker_that_repeats_the_token_does_not_show_it() {
         wrong.outcome.unwrap_err().message(),
         "Tool `repeat` was denied: `…` is wrong; use another tool"
     );
+}
+
+/// Starts a worker, and announces others of the same tools that do not exist. Returns the worker and the tools of the fleet.
+async fn beside_ghosts(ghosts: &[&str]) -> Option<(RunningWorker, FleetTools)> {
+    let address = tokio::task::spawn_blocking(server::address).await.unwrap()?;
+    let prefix = server::new_prefix();
+    let fleet = Fleet::builder(address).prefix(&prefix).connect().await.unwrap();
+    let client = async_nats::connect(address).await.unwrap();
+    let mut live = client.subscribe(format!("{prefix}.live.*")).await.unwrap();
+    client.flush().await.unwrap();
+    let read = add().map_metadata(|metadata| metadata.with_read_only(true));
+    let worker = Worker::new(registry([read])).unwrap().start(&fleet).await.unwrap();
+    let message = live.next().await.unwrap();
+    let tools = FleetTools::join(&fleet).await.unwrap();
+    let mut announcement: Value = serde_json::from_slice(&message.payload).unwrap();
+    for ghost in ghosts {
+        announcement["worker"] = (*ghost).into();
+        let body = announcement.to_string().into();
+        client.publish(message.subject.clone(), body).await.unwrap();
+    }
+    client.flush().await.unwrap();
+    Some((worker, tools))
+}
+
+#[tokio::test]
+async fn what_announces_itself_and_cannot_be_reached_gets_no_calls() {
+    let ghosts = ["_.ghost", "_.no subject", "_", "_.*", ">.x", "pay.ghost", ""];
+    let Some((worker, tools)) = beside_ghosts(&ghosts).await else { return };
+    for _ in 0..200 {
+        assert_eq!(call(&tools, "add", r#"{"a": 1, "b": 2}"#).await.to_text(), "3");
+    }
+    assert_eq!((tools.workers(), tools.statistics().repetitions), (vec![worker.id().to_owned()], 0));
+}
+
+#[tokio::test]
+async fn a_caller_hears_only_the_workers_with_a_name() {
+    let Some(fleet) = server::fleet().await else { return };
+    let start = |name: &'static str| Worker::new(registry([who()])).unwrap().with_name(name).start(&fleet);
+    let (pay, _other) = (start("pay").await.unwrap(), start("other").await.unwrap());
+    assert!(pay.id().starts_with("pay."), "{}", pay.id());
+    let join = |name: &str| FleetTools::builder(&fleet).workers_named(name).join();
+    assert_eq!(join("pay").await.unwrap().workers(), [pay.id()]);
+    assert!(join("none").await.unwrap().tools().is_empty());
+    assert_eq!(join("p.*").await.map(drop).unwrap_err().kind(), FleetErrorKind::Prefix);
+    assert_eq!(start("a b").await.map(drop).unwrap_err().kind(), FleetErrorKind::Prefix);
 }
 
 #[tokio::test]

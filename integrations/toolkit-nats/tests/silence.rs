@@ -40,7 +40,7 @@ fn begin(fleet: &FleetTools, tool: &'static str) -> tokio::task::JoinHandle<Tool
 /// Returns the subject of questions about a call.
 fn question_about(call: &Message) -> String {
     let names: Vec<&str> = call.subject.split('.').collect();
-    format!("{}.ask", names[..4].join("."))
+    format!("{}.ask", names[..5].join("."))
 }
 
 #[tokio::test]

@@ -162,7 +162,7 @@ async fn disturb(
 /// Delivers each message of a call twice more: at once, and when the call has ended.
 async fn duplicate(port: u16) {
     let client = async_nats::connect(format!("127.0.0.1:{port}")).await.unwrap();
-    let mut calls = client.subscribe("fleet.to.*.*.*.*").await.unwrap();
+    let mut calls = client.subscribe("fleet.to.*.*.*.*.*").await.unwrap();
     while let Some(call) = calls.next().await {
         // A copy of a copy would be copied without end.
         if call.headers.is_some() {

@@ -15,6 +15,8 @@ pub(super) struct CallerSettings {
     pub(super) token: Option<TokenSource>,
     pub(super) call_ids: CallIds,
     pub(super) call_timeout: Duration,
+    /// The name of the workers that are heard. `None` for all.
+    pub(super) workers: Option<String>,
 }
 
 /// The settings of a [`FleetTools`](super::FleetTools).
@@ -42,6 +44,7 @@ impl FleetToolsBuilder {
             token: None,
             call_ids: Arc::new(id_in_run),
             call_timeout: Duration::from_secs(60),
+            workers: None,
         };
         Self { fleet, settings }
     }
@@ -70,6 +73,12 @@ impl FleetToolsBuilder {
     /// place of the key.
     pub fn call_ids(self, ids: impl Fn(&ToolContext) -> Option<String> + Send + Sync + 'static) -> Self {
         self.with(|settings| settings.call_ids = Arc::new(ids))
+    }
+
+    /// Hears only workers with this [name](crate::Worker::with_name). If the permissions of the server let no other user
+    /// subscribe to `PREFIX.to.NAME.>`, no other worker gets calls of this caller.
+    pub fn workers_named(self, name: impl Into<String>) -> Self {
+        self.with(|settings| settings.workers = Some(name.into()))
     }
 
     /// Sets the time limit of calls without a deadline of their own. The default is 60 seconds.

@@ -4,10 +4,11 @@ use super::caller_state::CallerState;
 use super::catalog::Catalog;
 use super::fleet_event::FleetEvent;
 use super::members::RemoteWorker;
+use super::newcomers::hear;
 use super::replies::{Reply, ReplyLine};
 use crate::definitions::{LISTING_LIMIT, Listing};
 use crate::fleet_error::FleetError;
-use crate::frames::{Announcement, Assembly, Frame, Refusal};
+use crate::frames::{Assembly, Frame, Refusal};
 use crate::locks::lock;
 use crate::subjects::NamespaceVersion;
 use async_nats::{Client, Subscriber};
@@ -36,10 +37,12 @@ const DEBOUNCE: Duration = Duration::from_millis(20);
 pub(super) async fn start(state: &Arc<CallerState>) -> Result<(), FleetError> {
     let fleet = &state.fleet;
     let replies = fleet.client.subscribe(state.replies.subject()).await.map_err(FleetError::lost)?;
-    let live = fleet.client.subscribe(fleet.subject("live")).await.map_err(FleetError::lost)?;
+    let workers = state.settings.workers.as_deref().unwrap_or("*");
+    let live = fleet.client.subscribe(fleet.subject(format_args!("live.{workers}"))).await;
+    let live = live.map_err(FleetError::lost)?;
     tokio::spawn(state.stop.clone().run_until_cancelled_owned(listen(state.clone(), replies, live)));
-    let missing = ask_who(state).await?;
-    fetch_all(state, missing).await;
+    ask_who(state).await?;
+    settle(state).await;
     rebuild(state);
     let rebuilding = state.clone();
     tokio::spawn(state.stop.clone().run_until_cancelled_owned(async move {
@@ -62,11 +65,7 @@ async fn listen(state: Arc<CallerState>, mut replies: Subscriber, mut live: Subs
             biased;
             Some(message) = live.next() => {
                 if let Ok(announcement) = serde_json::from_slice(&message.payload) {
-                    let missing = hear(&state, announcement);
-                    if !missing.is_empty() {
-                        let state = state.clone();
-                        tokio::spawn(async move { fetch_all(&state, missing).await });
-                    }
+                    hear(&state, announcement, Some(message.subject.rsplit('.').next().unwrap_or_default()));
                 }
             }
             Some(message) = replies.next() => state.replies.receive(message),
@@ -86,49 +85,40 @@ async fn all_read(client: &Client) {
     let _ = client.flush().await;
 }
 
-/// Asks all workers to announce themselves. Returns the versions whose definitions are missing.
-async fn ask_who(state: &CallerState) -> Result<Vec<NamespaceVersion>, FleetError> {
+/// Asks all workers to announce themselves.
+async fn ask_who(state: &Arc<CallerState>) -> Result<(), FleetError> {
     let fleet = &state.fleet;
     let mut line = state.replies.open(None);
     let asked = fleet.client.publish_with_reply(fleet.subject("who"), line.subject.clone(), "".into()).await;
     asked.map_err(FleetError::lost)?;
-    let mut missing = Vec::new();
     let mut wait = FIRST;
     let started = Instant::now();
     while started.elapsed() < FIRST {
         match timeout(wait, line.next()).await {
             Ok(Reply::Frame(message)) => {
                 if let Ok(announcement) = serde_json::from_slice(&message) {
-                    missing.extend(hear(state, announcement));
+                    hear(state, announcement, None);
                 }
                 wait = QUIET;
             }
             _ => break,
         }
     }
-    Ok(missing)
+    Ok(())
 }
 
-/// Takes an announcement into account. Returns the versions whose definitions are missing.
-fn hear(state: &CallerState, announcement: Announcement) -> Vec<NamespaceVersion> {
-    let worker = announcement.worker.clone();
-    let is_leaving = announcement.is_leaving;
-    let (is_known, (is_changed, missing)) = {
-        let mut members = lock(&state.members);
-        (members.workers.contains_key(&*worker), members.hear(announcement, state.replies.round()))
-    };
-    if is_changed {
-        state.changed.notify_one();
-        match (is_known, is_leaving) {
-            (true, true) => state.emit(FleetEvent::WorkerLeft { worker, lost: false }),
-            (false, false) => state.emit(FleetEvent::WorkerJoined { worker }),
-            _ => {}
+/// Waits until all workers that have announced themselves have answered, and their definitions are there.
+async fn settle(state: &CallerState) {
+    let settled = async {
+        while !lock(&state.members).are_settled() {
+            state.changed.notified().await;
         }
-    }
-    missing
+    };
+    // Workers that answer later are followed, too.
+    let _ = timeout(FETCH, settled).await;
 }
 
-async fn fetch_all(state: &CallerState, missing: Vec<NamespaceVersion>) {
+pub(super) async fn fetch_all(state: &CallerState, missing: Vec<NamespaceVersion>) {
     let fetches = missing.into_iter().map(|version| async move {
         let text = timeout(FETCH, fetch(state, &version)).await.ok().flatten();
         let listing = text.map(|text| Listing::read(&version, &text, &state.fleet.redactor));

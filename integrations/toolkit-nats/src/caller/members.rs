@@ -3,7 +3,7 @@
 use crate::definitions::Listing;
 use crate::frames::Announcement;
 use crate::subjects::NamespaceVersion;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -55,6 +55,8 @@ impl RemoteWorker {
 #[derive(Default)]
 pub(super) struct Members {
     pub(super) workers: HashMap<Arc<str>, Member>,
+    /// The workers that were asked whether calls reach them, and have not answered yet.
+    pub(super) newcomers: HashSet<String>,
     /// The definitions of each version. `None` while they are fetched.
     pub(super) listings: HashMap<NamespaceVersion, Option<Arc<Listing>>>,
 }
@@ -81,6 +83,11 @@ impl Members {
         (is_changed, missing)
     }
 
+    /// Returns whether no worker is asked now, and no definitions are fetched.
+    pub(super) fn are_settled(&self) -> bool {
+        self.newcomers.is_empty() && self.listings.values().all(Option::is_some)
+    }
+
     /// Stores fetched definitions. After a failure, the next announcement of the version tries again.
     pub(super) fn store(&mut self, version: &NamespaceVersion, listing: Option<Listing>) {
         match listing {
@@ -104,7 +111,7 @@ impl Members {
 
     /// Forgets definitions that no worker serves.
     pub(super) fn forget_unused(&mut self) {
-        let used: std::collections::HashSet<&NamespaceVersion> =
+        let used: HashSet<&NamespaceVersion> =
             self.workers.values().flat_map(|member| &member.versions).collect();
         self.listings.retain(|version, listing| listing.is_none() || used.contains(version));
     }

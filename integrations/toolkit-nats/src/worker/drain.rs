@@ -66,7 +66,7 @@ impl Drop for RunningWorker {
 }
 
 impl RunningWorker {
-    /// Returns the id of the worker, which is new at each start.
+    /// Returns the id of the worker: its name, a dot, and a text that is new at each start.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.state.id

@@ -18,11 +18,16 @@ fn name(state: &WorkerState) -> String {
     format!("toolkit-{}", state.fleet.prefix)
 }
 
+/// Returns the id of a worker without its name: one token.
+fn id(state: &WorkerState) -> &str {
+    state.id.rsplit('.').next().unwrap_or_default()
+}
+
 /// Returns the subjects of the requests that a worker answers.
 pub(super) fn subjects(state: &WorkerState) -> Vec<String> {
     let name = name(state);
     let of_verb = |verb: &str| {
-        [format!("$SRV.{verb}"), format!("$SRV.{verb}.{name}"), format!("$SRV.{verb}.{name}.{}", state.id)]
+        [format!("$SRV.{verb}"), format!("$SRV.{verb}.{name}"), format!("$SRV.{verb}.{name}.{}", id(state))]
     };
     ["PING", "INFO", "STATS"].into_iter().flat_map(of_verb).collect()
 }
@@ -32,9 +37,9 @@ pub(super) fn answer(state: &WorkerState, offers: &Offers, verb: &str) -> Bytes 
     let mut response = json!({
         "type": format!("io.nats.micro.v1.{}_response", verb.to_ascii_lowercase()),
         "name": name(state),
-        "id": state.id,
+        "id": id(state),
         "version": VERSION,
-        "metadata": {},
+        "metadata": {"worker": state.settings.name},
     });
     let whole = state.calls.statistics();
     let is_info = verb == "INFO";

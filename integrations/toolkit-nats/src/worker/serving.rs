@@ -30,7 +30,7 @@ const ANSWER: Duration = Duration::from_secs(5);
 /// Starts a worker.
 pub(super) async fn start(worker: Worker, fleet: Fleet) -> Result<RunningWorker, FleetError> {
     let state = Arc::new(WorkerState {
-        id: fleet.unique_id(),
+        id: format!("{}.{}", worker.name, fleet.unique_id()),
         settings: worker,
         calls: Calls::new(),
         fleet: fleet.clone(),
@@ -159,7 +159,8 @@ impl Serving {
     }
 
     async fn announce(&mut self) {
-        self.state.announce(self.state.fleet.subject("live").into(), &self.offers).await;
+        let subject = self.state.fleet.subject(format_args!("live.{}", self.state.settings.name));
+        self.state.announce(subject.into(), &self.offers).await;
     }
 
     /// Takes a tick into account. Each second, the worker announces itself, and its calls show that they run.
