@@ -68,7 +68,8 @@ impl FleetToolsBuilder {
     /// Discovers the workers, see [`FleetTools::join`].
     ///
     /// # Errors
-    /// [`Prefix`](crate::FleetErrorKind::Prefix) for an illegal name, and [`Connection`](crate::FleetErrorKind::Connection) if the connection has ended.
+    /// [`Prefix`](crate::FleetErrorKind::Prefix) for an illegal name, [`Permission`](crate::FleetErrorKind::Permission) if
+    /// the server refuses a subject, and [`Connection`](crate::FleetErrorKind::Connection) if the connection has ended.
     pub async fn join(self) -> Result<FleetTools, FleetError> {
         for name in [Some(&self.settings.name), self.settings.workers.as_ref()].into_iter().flatten() {
             if !is_token(name) {
@@ -96,6 +97,8 @@ impl FleetTools {
     /// second. Workers that answer later are followed, too.
     ///
     /// # Errors
+    /// [`Permission`](crate::FleetErrorKind::Permission) if the server refuses a subject, for instance because the
+    /// [inbox prefix](crate::FleetBuilder::inbox_prefix) is not that of the user, and
     /// [`Connection`](crate::FleetErrorKind::Connection) if the connection has ended.
     pub async fn join(fleet: &Fleet) -> Result<Self, FleetError> {
         Self::builder(fleet).join().await

@@ -2,16 +2,21 @@
 
 use crate::fleet_error::FleetError;
 use crate::subjects::is_token;
-use async_nats::{Client, ConnectErrorKind, ConnectOptions, ServerAddr};
+use async_nats::{Client, ConnectErrorKind, ConnectOptions, Event, ServerAddr};
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
 use toolkit_core::redaction::Redactor;
 
 /// The time between two questions whether the server still answers. A connection that has lost one direction is noticed
 /// after three of them.
 const PING_INTERVAL: Duration = Duration::from_secs(2);
+
+/// The number of refusals of the server that are kept for a slow listener.
+const REFUSALS_KEPT: usize = 64;
 
 /// A connection to a fleet: the workers and callers with one prefix. Clones share the connection.
 ///
@@ -31,6 +36,8 @@ pub struct Fleet {
     pub(crate) prefix: std::sync::Arc<str>,
     /// The secrets of the connection, which other programs may repeat.
     pub(crate) redactor: Redactor,
+    /// What the permissions of the server do not allow this program, as the server says it.
+    refusals: broadcast::Sender<String>,
 }
 
 impl Fleet {
@@ -68,10 +75,36 @@ impl Fleet {
         format!("{}.{rest}", self.prefix)
     }
 
+    /// Returns the later refusals of the server that are about subjects of this fleet, or of the replies to `inbox`.
+    pub(crate) fn refusals(&self, inbox: &str) -> Refusals {
+        let parts = [format!("\"{}.", self.prefix), format!("\"{inbox}.")];
+        Refusals { receiver: self.refusals.subscribe(), parts }
+    }
+
     /// Returns an id that no other worker or caller has.
     pub(crate) fn unique_id(&self) -> String {
         let inbox = self.client.new_inbox();
         inbox.rsplit('.').next().unwrap_or_default().to_owned()
+    }
+}
+
+/// What the server refuses a caller or a worker.
+pub(crate) struct Refusals {
+    receiver: broadcast::Receiver<String>,
+    /// The beginnings of its subjects, as the server quotes them.
+    parts: [String; 2],
+}
+
+impl Refusals {
+    /// Waits for the next refusal.
+    pub(crate) async fn next(&mut self) -> String {
+        loop {
+            match self.receiver.recv().await {
+                Ok(refusal) if self.parts.iter().any(|part| refusal.contains(part)) => return refusal,
+                Err(RecvError::Closed) => std::future::pending().await,
+                Ok(_) | Err(RecvError::Lagged(_)) => {}
+            }
+        }
     }
 }
 
@@ -221,9 +254,18 @@ impl FleetBuilder {
             options = options.ignore_discovered_servers();
         }
         choose_cryptography();
+        let refusals = broadcast::Sender::new(REFUSALS_KEPT);
         let options = options.ping_interval(PING_INTERVAL).max_reconnects(None).name("toolkit");
+        let (told, secrets) = (refusals.clone(), redactor.clone());
+        let options = options.event_callback(move |event| {
+            if let Event::ServerError(error) = event {
+                // An error means that nobody listens.
+                let _ = told.send(secrets.redact(error.to_string().trim_start_matches("nats: ")));
+            }
+            std::future::ready(())
+        });
         match options.connect(servers).await {
-            Ok(client) => Ok(Fleet { client, prefix: prefix.into(), redactor }),
+            Ok(client) => Ok(Fleet { client, prefix: prefix.into(), redactor, refusals }),
             // A server without TLS answers with text.
             Err(error) if wants_tls && error.kind() == ConnectErrorKind::Io => {
                 let reason = redactor.redact(&error.to_string());

@@ -22,6 +22,8 @@ pub enum FleetErrorKind {
     Insecure,
     /// No server answers, the server refuses, the connection has ended, or the file with credentials cannot be read.
     Connection,
+    /// The permissions of the server do not allow a subject that the worker or the caller needs.
+    Permission,
     /// A rule of the worker's dispatcher [selects no tool](toolkit_core::Dispatcher::check).
     Build,
 }
@@ -50,6 +52,12 @@ impl FleetError {
 
     pub(crate) fn lost(reason: impl fmt::Display) -> Self {
         Self::new(FleetErrorKind::Connection, format!("the fleet cannot be reached: {reason}"))
+    }
+
+    pub(crate) fn refused(refusal: &str) -> Self {
+        let message =
+            format!("the server refuses this program: {refusal}; correct the permissions of its user");
+        Self::new(FleetErrorKind::Permission, message)
     }
 
     /// Returns the kind of failure.

@@ -147,7 +147,8 @@ impl Worker {
     ///
     /// # Errors
     /// [`Build`](crate::FleetErrorKind::Build) if a rule selects no tool, [`Prefix`](crate::FleetErrorKind::Prefix) for an
-    /// illegal name, and [`Connection`](crate::FleetErrorKind::Connection) if the connection has ended.
+    /// illegal name, [`Permission`](crate::FleetErrorKind::Permission) if the server refuses a subject, and
+    /// [`Connection`](crate::FleetErrorKind::Connection) if the connection has ended.
     pub async fn start(self, fleet: &Fleet) -> Result<RunningWorker, FleetError> {
         self.dispatcher.check()?;
         if !is_token(&self.name) {

@@ -63,6 +63,52 @@ async fn each_kind_of_credentials_is_accepted_and_a_connection_without_them_is_r
     assert!(refusal(missing).await.contains("No such file"));
 }
 
+/// The users of the guide: the workers of two teams, and a caller.
+const USERS: &str = r#"authorization { users: [
+    { user: payments, password: secret, permissions: {
+        publish: ["shop.live.payments", "shop.to.payments.*.tick"]
+        subscribe: ["shop.to.payments.>", "shop.tools.>", "shop.who", "$SRV.>"]
+        allow_responses: { max: 10000, expires: "1h" } } }
+    { user: weather, password: secret, permissions: {
+        publish: ["shop.live.weather", "shop.to.weather.*.tick"]
+        subscribe: ["shop.to.weather.>", "shop.tools.>", "shop.who", "$SRV.>"]
+        allow_responses: { max: 10000, expires: "1h" } } }
+    { user: ada, password: secret, permissions: {
+        publish: ["shop.to.*.*.ada.>", "shop.result.ada", "shop.tools.>", "shop.who"]
+        subscribe: ["shop.live.*", "_INBOX_ada.>"] } }
+] }"#;
+
+#[tokio::test]
+async fn what_the_permissions_of_the_server_do_not_allow_is_said_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some((address, _server)) = start(folder.path(), USERS).await else { return };
+    let connect = async |user: &str, inbox: &str| {
+        let fleet = Fleet::builder(&address).prefix("shop").user_and_password(user, "secret");
+        fleet.inbox_prefix(inbox).connect().await.unwrap()
+    };
+    let worker = |name: &str| Worker::new(registry([add()])).unwrap().with_name(name);
+    let _worker = worker("payments").start(&connect("payments", "_INBOX").await).await.unwrap();
+    let ada = connect("ada", "_INBOX_ada").await;
+    let join = async |fleet: &Fleet, name: &str| {
+        FleetTools::builder(fleet).name(name).workers_named("payments").join().await
+    };
+    let tools = join(&ada, "ada").await.unwrap();
+    assert_eq!(call(&tools, "add", r#"{"a": 1, "b": 2}"#).await.to_text(), "3");
+    // A worker cannot speak for those of another team.
+    let weather = connect("weather", "_INBOX").await;
+    let refused = [
+        (worker("payments").start(&weather).await.map(drop), "shop.to.payments."),
+        (join(&ada, "eve").await.map(drop), ".eve.ask"),
+        (join(&connect("ada", "_INBOX").await, "ada").await.map(drop), "_INBOX."),
+    ];
+    for (ended, subject) in refused {
+        let error = ended.unwrap_err();
+        assert_eq!(error.kind(), FleetErrorKind::Permission, "{error}");
+        assert!(error.to_string().contains(subject), "{error}");
+    }
+    assert!(worker("weather").start(&weather).await.is_ok());
+}
+
 /// Returns the configuration of a server with an operator, and the path of a user's file with credentials.
 fn credentials(folder: &Path) -> (String, String) {
     let operator = KeyPair::new_operator();

@@ -7,6 +7,7 @@ use super::members::RemoteWorker;
 use super::newcomers::hear;
 use super::replies::{Reply, ReplyLine};
 use crate::definitions::{LISTING_LIMIT, Listing};
+use crate::fleet::Refusals;
 use crate::fleet_error::FleetError;
 use crate::frames::{Assembly, Frame, Refusal};
 use crate::locks::lock;
@@ -33,16 +34,21 @@ const ROUND: Duration = Duration::from_millis(500);
 /// The time in which changes of several workers become one change of the tools.
 const DEBOUNCE: Duration = Duration::from_millis(20);
 
-/// Discovers the workers that are there, and starts the tasks that follow them.
+/// Discovers the workers that are there, and starts the tasks that follow them. What the permissions of the server do not
+/// allow ends it: a caller without one of its subjects would have no tools, or its calls would be lost.
 pub(super) async fn start(state: &Arc<CallerState>) -> Result<(), FleetError> {
     let fleet = &state.fleet;
+    let mut refusals = fleet.refusals(state.replies.inbox());
     let replies = fleet.client.subscribe(state.replies.subject()).await.map_err(FleetError::lost)?;
     let workers = state.settings.workers.as_deref().unwrap_or("*");
     let live = fleet.client.subscribe(fleet.subject(format_args!("live.{workers}"))).await;
     let live = live.map_err(FleetError::lost)?;
     tokio::spawn(state.stop.clone().run_until_cancelled_owned(listen(state.clone(), replies, live)));
-    ask_who(state).await?;
-    settle(state).await;
+    tokio::select! {
+        refusal = refusals.next() => return Err(FleetError::refused(&refusal)),
+        discovered = discover(state) => discovered?,
+    }
+    tokio::spawn(state.stop.clone().run_until_cancelled_owned(tell(state.clone(), refusals)));
     rebuild(state);
     let rebuilding = state.clone();
     tokio::spawn(state.stop.clone().run_until_cancelled_owned(async move {
@@ -53,6 +59,20 @@ pub(super) async fn start(state: &Arc<CallerState>) -> Result<(), FleetError> {
         }
     }));
     Ok(())
+}
+
+async fn discover(state: &Arc<CallerState>) -> Result<(), FleetError> {
+    ask_who(state).await?;
+    settle(state).await;
+    Ok(())
+}
+
+/// Tells of what the server refuses later.
+async fn tell(state: Arc<CallerState>, mut refusals: Refusals) {
+    loop {
+        let reason = refusals.next().await;
+        state.emit(FleetEvent::PermissionDenied { reason });
+    }
 }
 
 /// Hears all that comes, and counts the rounds of listening by which silence is judged. One task does both, so that nothing

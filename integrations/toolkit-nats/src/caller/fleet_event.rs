@@ -43,6 +43,12 @@ pub enum FleetEvent {
         /// The fault.
         error: BuildError,
     },
+    /// The permissions of the server do not allow a message or a subscription of this caller.
+    #[non_exhaustive]
+    PermissionDenied {
+        /// What the server says.
+        reason: String,
+    },
     /// An event of a call in the dispatcher of its worker, such as a retry or a request for approval.
     Call(Box<ToolEvent>),
 }

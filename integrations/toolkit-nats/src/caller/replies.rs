@@ -116,6 +116,11 @@ impl Replies {
         Self { inbox, next: AtomicU64::new(0), lines: Lines::default(), rounds: AtomicU64::new(0) }
     }
 
+    /// The beginning of the subjects of all replies.
+    pub(super) fn inbox(&self) -> &str {
+        &self.inbox
+    }
+
     /// The subject of all replies.
     pub(super) fn subject(&self) -> String {
         format!("{}.*", self.inbox)

@@ -24,6 +24,8 @@ use toolkit_core::registry::RegistrySource;
 
 /// The time between two ticks, which show how old the received messages are.
 const TICK: Duration = Duration::from_millis(250);
+/// The time in which the connection tells what the server has refused.
+const TOLD: Duration = Duration::from_millis(20);
 /// The time in which a server answers.
 const ANSWER: Duration = Duration::from_secs(5);
 
@@ -35,6 +37,7 @@ pub(super) async fn start(worker: Worker, fleet: Fleet) -> Result<RunningWorker,
         calls: Calls::new(),
         fleet: fleet.clone(),
     });
+    let mut refusals = fleet.refusals(&state.id);
     let changes = match state.settings.dispatcher.source() {
         RegistrySource::Live(live) => live.subscribe().map(drop).boxed(),
         _ => stream::pending().boxed(),
@@ -51,11 +54,10 @@ pub(super) async fn start(worker: Worker, fleet: Fleet) -> Result<RunningWorker,
         changes,
         beaten: Instant::now(),
     };
-    serving.subscribe().await?;
-    if !serving.reaches_server().await {
-        return Err(FleetError::lost("the server does not answer"));
+    tokio::select! {
+        refusal = refusals.next() => return Err(FleetError::refused(&refusal)),
+        begun = serving.begin() => begun?,
     }
-    serving.update().await?;
     let stop = CancellationToken::new();
     let drained = CancellationToken::new();
     #[cfg(feature = "ledger")]
@@ -82,6 +84,18 @@ struct Serving {
 }
 
 impl Serving {
+    /// Subscribes to all subjects, and announces the worker. Waits until the server has taken all of it.
+    async fn begin(&mut self) -> Result<(), FleetError> {
+        self.subscribe().await?;
+        self.update().await?;
+        if !self.reaches_server().await {
+            return Err(FleetError::lost("the server does not answer"));
+        }
+        // What the server refuses was refused before, but is told by another task.
+        sleep(TOLD).await;
+        Ok(())
+    }
+
     /// Subscribes to what does not depend on the tools.
     async fn subscribe(&mut self) -> Result<(), FleetError> {
         self.listen(self.state.fleet.subject("who"), false).await?;
