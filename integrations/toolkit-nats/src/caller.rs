@@ -109,8 +109,8 @@ impl FleetTools {
         FleetToolsBuilder::new(fleet.clone())
     }
 
-    /// Returns the current tools, sorted by name. Each keeps its definition: its calls only go to workers with exactly
-    /// this definition.
+    /// Returns the current tools, sorted by name, also those whose workers are away shortly. Each keeps its definition: its
+    /// calls only go to workers with exactly this definition.
     #[must_use]
     pub fn tools(&self) -> Vec<FleetTool> {
         let catalog = self.state.catalog();

@@ -1,7 +1,7 @@
 //! Workers that come, go and change.
 
 use crate::{add, call, dispatcher, registry, server, until, wait};
-use futures_util::StreamExt as _;
+use futures_util::{FutureExt as _, StreamExt as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -16,7 +16,7 @@ fn versioned(text: &'static str) -> ToolRegistry {
 #[tokio::test]
 async fn a_registry_follows_workers_that_come_and_go() {
     let Some(fleet) = server::fleet().await else { return };
-    let tools = FleetTools::join(&fleet).await.unwrap();
+    let tools = FleetTools::builder(&fleet).absence(Duration::ZERO).join().await.unwrap();
     let live = LiveRegistry::new(ToolRegistry::new()).unwrap();
     let _following = tools.follow(&live).unwrap();
     let mut events = tools.events();
@@ -38,7 +38,7 @@ async fn a_registry_follows_workers_that_come_and_go() {
 async fn a_lost_worker_is_noticed() {
     let Some(fleet) = server::fleet().await else { return };
     let worker = Worker::new(registry([add()])).unwrap().start(&fleet).await.unwrap();
-    let tools = FleetTools::join(&fleet).await.unwrap();
+    let tools = FleetTools::builder(&fleet).absence(Duration::from_secs(1)).join().await.unwrap();
     let mut events = tools.events();
     let lost = worker.id().to_owned();
     let shown = dispatcher(&tools);
@@ -53,6 +53,42 @@ async fn a_lost_worker_is_noticed() {
     let call = ToolCall::new("1", "add", r#"{"a": 1, "b": 2}"#);
     let error = shown.dispatch([call]).await.remove(0).outcome.unwrap_err();
     assert_eq!(CallFailure::from_error(&error), Some(CallFailure::NoWorker));
+}
+
+/// Neither the registry nor what the model is shown changes, whether the workers were lost or have left.
+#[tokio::test]
+async fn tools_stay_while_all_workers_are_away_shortly() {
+    let Some(fleet) = server::fleet().await else { return };
+    let tools = FleetTools::join(&fleet).await.unwrap();
+    let live = LiveRegistry::new(ToolRegistry::new()).unwrap();
+    let _following = tools.follow(&live).unwrap();
+    let sum = async || {
+        let call = ToolCall::new("1", "add", r#"{"a": 1, "b": 2}"#);
+        Dispatcher::new(&live).unwrap().dispatch([call]).await.remove(0)
+    };
+    for is_lost in [true, false] {
+        let worker = Worker::new(registry([add()])).unwrap().start(&fleet).await.unwrap();
+        // The tools of a worker that comes are there a moment after it is.
+        until(|| !tools.workers().is_empty() && live.snapshot().contains("add")).await;
+        while sum().await.is_error() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let (_, mut changes) = live.watch();
+        if is_lost {
+            drop(worker);
+        } else {
+            worker.drain().await;
+        }
+        until(|| tools.workers().is_empty()).await;
+        // The catalog is made anew after a change of the workers.
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let error = sum().await.outcome.unwrap_err();
+        assert_eq!(CallFailure::from_error(&error), Some(CallFailure::NoWorker));
+        let expected =
+            "Tool `add` was not run: no worker has it now; call it again later, or use another tool";
+        assert_eq!(error.message(), expected);
+        assert!(changes.next().now_or_never().is_none());
+    }
 }
 
 #[tokio::test]

@@ -15,6 +15,8 @@ pub(super) struct CallerSettings {
     pub(super) token: Option<TokenSource>,
     pub(super) call_ids: CallIds,
     pub(super) call_timeout: Duration,
+    /// How long a tool without workers stays.
+    pub(super) absence: Duration,
     /// The name of the workers that are heard. `None` for all.
     pub(super) workers: Option<String>,
 }
@@ -44,6 +46,7 @@ impl FleetToolsBuilder {
             token: None,
             call_ids: Arc::new(id_in_run),
             call_timeout: Duration::from_secs(60),
+            absence: Duration::from_secs(60),
             workers: None,
         };
         Self { fleet, settings }
@@ -73,6 +76,13 @@ impl FleetToolsBuilder {
     /// place of the key.
     pub fn call_ids(self, ids: impl Fn(&ToolContext) -> Option<String> + Send + Sync + 'static) -> Self {
         self.with(|settings| settings.call_ids = Arc::new(ids))
+    }
+
+    /// Sets how long a tool stays after its last worker has gone. Meanwhile, its calls end with
+    /// [`NoWorker`](crate::CallFailure::NoWorker), and the tools of a model do not change because its workers are away
+    /// shortly. A tool that a worker removes from its live registry goes at once. The default is 60 seconds.
+    pub fn absence(self, time: Duration) -> Self {
+        self.with(|settings| settings.absence = time)
     }
 
     /// Hears only workers with this [name](crate::Worker::with_name). If the permissions of the server let no other user

@@ -4,7 +4,7 @@ use super::members::{Members, RemoteWorker};
 use crate::definitions::ForeignTool;
 use crate::subjects::NamespaceVersion;
 use async_nats::Subject;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use toolkit_core::ToolName;
 use toolkit_core::foreign::{ToolIssue, ToolIssueKind};
@@ -32,16 +32,29 @@ pub(super) struct Catalog {
     pub(super) tools: BTreeMap<String, Arc<ForeignTool>>,
     /// The workers for each definition, also for those that are no longer published.
     routes: HashMap<Shown, Vec<Route>>,
+    /// The published tools without a worker, and the round in which their last one has gone.
+    away: BTreeMap<String, u64>,
     pub(super) issues: Vec<ToolIssue>,
+}
+
+/// What becomes of published tools without a worker.
+pub(super) struct Absence {
+    /// The current round of listening.
+    pub(super) round: u64,
+    /// The number of rounds for which they stay.
+    pub(super) rounds: u64,
+    /// The tools that a worker, which still lives, no longer has.
+    pub(super) withdrawn: HashSet<String>,
 }
 
 impl Catalog {
     /// Makes the catalog of the current workers. Of two definitions with one name, the one that `earlier` publishes is
-    /// kept as long as a worker serves it: the model was shown it. `subject` returns the subject of calls of a version to a
-    /// worker.
+    /// kept as long as a worker serves it: the model was shown it. A tool whose workers have all gone stays for some time, so
+    /// that the model reads that no worker has it now. `subject` returns the subject of calls of a version to a worker.
     pub(super) fn new(
         members: &Members,
         earlier: &Self,
+        absence: &Absence,
         subject: impl Fn(&RemoteWorker, &str) -> Subject,
     ) -> Self {
         let mut catalog = Self::default();
@@ -75,7 +88,26 @@ impl Catalog {
                 catalog.tools.insert(name.to_owned(), Arc::clone(tool));
             }
         }
+        catalog.keep_absent(earlier, absence);
         catalog
+    }
+
+    fn keep_absent(&mut self, earlier: &Self, absence: &Absence) {
+        for (name, tool) in &earlier.tools {
+            if self.tools.contains_key(name) || absence.withdrawn.contains(name) {
+                continue;
+            }
+            let since = earlier.away.get(name).copied().unwrap_or(absence.round);
+            if absence.round.saturating_sub(since) < absence.rounds {
+                self.tools.insert(name.clone(), tool.clone());
+                self.away.insert(name.clone(), since);
+            }
+        }
+    }
+
+    /// Returns whether a tool is away for as long as it may stay.
+    pub(super) fn has_expired(&self, round: u64, rounds: u64) -> bool {
+        self.away.values().any(|since| round.saturating_sub(*since) >= rounds)
     }
 
     /// Returns the routes to the workers with exactly this definition.

@@ -1,7 +1,7 @@
 //! The tasks of a caller: they hear replies and announcements, fetch definitions, and notice lost workers.
 
 use super::caller_state::CallerState;
-use super::catalog::Catalog;
+use super::catalog::{Absence, Catalog};
 use super::fleet_event::FleetEvent;
 use super::members::RemoteWorker;
 use super::newcomers::hear;
@@ -176,15 +176,20 @@ pub(super) async fn receive_body(
     }
 }
 
-/// Removes the workers that are silent.
+/// Removes the workers that are silent, and the tools that were away for too long.
 fn expire(state: &CallerState, round: u64) {
     let lost = lock(&state.members).expire(round);
     for worker in &lost {
         state.emit(FleetEvent::WorkerLeft { worker: worker.to_string(), lost: true });
     }
-    if !lost.is_empty() {
+    if !lost.is_empty() || state.catalog().has_expired(round, absence_in_rounds(state)) {
         state.changed.notify_one();
     }
+}
+
+/// Returns the number of rounds for which a tool without workers stays.
+fn absence_in_rounds(state: &CallerState) -> u64 {
+    u64::try_from(state.settings.absence.as_millis().div_ceil(ROUND.as_millis())).unwrap_or(u64::MAX)
 }
 
 /// Makes the catalog of the current workers, and reports the changes.
@@ -192,12 +197,17 @@ fn rebuild(state: &CallerState) {
     let earlier = state.catalog();
     let catalog = {
         let mut members = lock(&state.members);
+        let absence = Absence {
+            round: state.replies.round(),
+            rounds: absence_in_rounds(state),
+            withdrawn: members.take_withdrawn(),
+        };
         members.forget_unused();
         let caller = &state.settings.name;
         let subject = |worker: &RemoteWorker, tokens: &str| {
             state.fleet.subject(format_args!("to.{}.{caller}.{tokens}", worker.id)).into()
         };
-        Catalog::new(&members, &earlier, subject)
+        Catalog::new(&members, &earlier, &absence, subject)
     };
     let [added, removed, changed] = catalog.changes_since(&earlier);
     let issues =

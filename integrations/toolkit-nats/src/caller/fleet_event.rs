@@ -27,7 +27,8 @@ pub enum FleetEvent {
     ToolsChanged {
         /// The names of new tools.
         added: Vec<ToolName>,
-        /// The names of tools without a worker.
+        /// The names of tools that have had no worker for the [time of absence](crate::FleetToolsBuilder::absence), or that
+        /// a worker has removed.
         removed: Vec<ToolName>,
         /// The names of tools with another name, description or schema for the model than before: the last worker with
         /// the earlier one is gone.

@@ -59,6 +59,8 @@ pub(super) struct Members {
     pub(super) newcomers: HashSet<String>,
     /// The definitions of each version. `None` while they are fetched.
     pub(super) listings: HashMap<NamespaceVersion, Option<Arc<Listing>>>,
+    /// The names of tools in versions that a worker no longer serves, although it lives.
+    withdrawn: HashSet<String>,
 }
 
 impl Members {
@@ -76,6 +78,11 @@ impl Members {
         let new = || RemoteWorker::new(id.clone(), has_ledger, round);
         let known = self.workers.get(&id);
         let is_changed = known.is_none_or(|known| known.versions != versions);
+        for old in known.iter().flat_map(|known| &known.versions).filter(|old| !versions.contains(old)) {
+            let listing = self.listings.get(old).and_then(Option::as_ref);
+            let tools = listing.iter().flat_map(|listing| &listing.tools);
+            self.withdrawn.extend(tools.map(|tool| tool.definition.name.to_string()));
+        }
         let worker = known.map_or_else(|| Arc::new(new()), |known| known.worker.clone());
         worker.set_busy(is_full);
         worker.hear(round);
@@ -107,6 +114,11 @@ impl Members {
             is_heard
         });
         lost
+    }
+
+    /// Takes the names of tools that were in definitions which a living worker has replaced.
+    pub(super) fn take_withdrawn(&mut self) -> HashSet<String> {
+        std::mem::take(&mut self.withdrawn)
     }
 
     /// Forgets definitions that no worker serves.
