@@ -52,10 +52,7 @@ impl<'a> DefinitionEncoder<'a> {
     /// `/parameters`. Names that the provider refuses get another spelling.
     pub(super) fn parameters(&mut self) -> Value {
         let mut converted = self.how.dialect.convert(&self.definition.parameters);
-        self.losses.extend(converted.losses.into_iter().map(|mut loss| {
-            loss.path.insert_str(0, "/parameters");
-            loss
-        }));
+        self.lose_inside("/parameters", converted.losses);
         if !self.how.parameters.is_identity() {
             rename_properties(&mut converted.schema, &|name| self.parameter_spelling(name));
         }
@@ -75,6 +72,14 @@ impl<'a> DefinitionEncoder<'a> {
     /// Returns the provider's spelling of a parameter name, if it differs from the name.
     fn parameter_spelling(&self, name: &str) -> Option<String> {
         Some(self.how.parameters.spell(name)).filter(|spelling| *spelling != name).map(str::to_owned)
+    }
+
+    /// Records losses inside of the part of the definition at `place`.
+    pub(super) fn lose_inside(&mut self, place: &str, losses: Vec<SchemaLoss>) {
+        for mut loss in losses {
+            loss.path.insert_str(0, place);
+            self.losses.push(loss);
+        }
     }
 
     pub(super) fn lose(&mut self, path: impl Into<String>, keyword: &str, reason: impl Into<String>) {

@@ -67,7 +67,7 @@ pub mod __private {
     pub use crate::json_repair::extract_object;
     pub use crate::number::Decimal;
     pub use crate::property_names::{rename_members, rename_properties};
-    pub use crate::reference::isolate_references;
+    pub use crate::reference::{LoopExits, fit_references};
     pub use crate::tidy::{constants_to_enum, remove_description, tidy_arguments, with_notes};
     pub use crate::words::{shorten, shorten_to, value_in_words};
 }

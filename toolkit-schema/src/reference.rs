@@ -1,9 +1,14 @@
 //! References to schemas within a document, and JSON pointers.
 
+mod loops;
+
 use crate::depth::MAX_DEPTH;
+use crate::dialect::SchemaLoss;
 use crate::keyword::each_subschema;
 use serde_json::{Value, json};
 use std::borrow::Cow;
+
+pub use loops::LoopExits;
 
 /// A schema, together with the document that contains the targets of its references.
 ///
@@ -63,12 +68,23 @@ pub(crate) fn resolve<'a>(root: &'a Value, mut schema: &'a Value) -> Option<&'a 
     None
 }
 
-/// Leaves each `$ref` of a schema alone in its object, for providers that refuse other keywords beside it.
+/// Writes the references of a schema for a provider that refuses other keywords beside `$ref`, and loops of references that
+/// lead through none of the parts in `exits`. Returns the losses.
+///
+/// The properties on such a loop are no longer required. A loop without a property is cut off where it closes. Both accept
+/// more values than before.
+pub fn fit_references(schema: &mut Value, exits: LoopExits) -> Vec<SchemaLoss> {
+    let losses = loops::open_loops(schema, exits);
+    isolate_references(schema);
+    losses
+}
+
+/// Leaves each `$ref` of a schema alone in its object.
 ///
 /// A reference beside other keywords moves into a union of its own: `{"$ref": "#/$defs/A", "title": "T"}` becomes
 /// `{"title": "T", "anyOf": [{"$ref": "#/$defs/A"}]}`. Nothing else moves, so references into the schema keep their
 /// targets, and both forms allow the same values.
-pub fn isolate_references(schema: &mut Value) {
+fn isolate_references(schema: &mut Value) {
     each_subschema(schema, &mut |keywords| {
         if keywords.len() < 2 {
             return;

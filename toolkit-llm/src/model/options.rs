@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use toolkit_core::schema::{ConvertedSchema, schema_of};
 use toolkit_core::schemars::JsonSchema;
+use toolkit_schema::__private::fit_references;
 
 /// The maximum length of a format name that providers accept.
 const LONGEST_NAME: usize = 64;
@@ -248,8 +249,11 @@ impl OutputFormat {
     #[doc(hidden)]
     #[must_use]
     pub fn schema_for(&self, format: ApiFormat) -> ConvertedSchema {
-        let dialect = format.request_facts(Server::Own).output_dialect;
-        let mut converted = dialect.convert(&self.schema);
+        let facts = format.request_facts(Server::Own);
+        let mut converted = facts.output_dialect.convert(&self.schema);
+        if let Some(exits) = facts.answer_loops {
+            converted.losses.extend(fit_references(&mut converted.schema, exits));
+        }
         for loss in converted.losses.iter_mut().chain(&mut converted.narrowed) {
             loss.path.insert_str(0, "/options/output/schema");
         }

@@ -223,3 +223,29 @@ fn keywords_move_from_references_into_a_union() {
         assert_eq!(crowded(&sent), None);
     }
 }
+
+/// `struct Node { name: String, children: Vec<Node> }`, and a condition of two conditions.
+#[test]
+fn members_of_recursive_types_are_required_only_where_the_service_takes_it() {
+    let itself = json!({"$ref": "#/$defs/T"});
+    let list = json!({"type": "array", "items": itself});
+    let either = json!({"anyOf": [{"type": "string"}, itself]});
+    for (next, is_taken_of_tool) in [(&list, true), (&either, false)] {
+        let node = json!({"type": "object", "properties": {"name": {"type": "string"}, "next": next},
+            "required": ["name", "next"]});
+        let schema = json!({"type": "object", "properties": {"root": itself}, "required": ["root"],
+            "$defs": {"T": node}});
+        for (sent, is_reported) in published(&schema) {
+            let is_required = sent["$defs"]["T"]["required"] == node["required"];
+            assert_eq!((is_required, is_reported), (is_taken_of_tool, !is_taken_of_tool), "{sent}");
+        }
+        for format in [Gemini, GeminiInteractions] {
+            let (sent, is_reported) = of_answer(format, &schema);
+            assert_eq!((&sent["$defs"]["T"]["required"], is_reported), (&json!(["name"]), true), "{sent}");
+            let output = OutputFormat::new("answer", schema.clone());
+            let losses = output.schema_for(format).losses;
+            let [loss] = losses.as_slice() else { panic!("{losses:?}") };
+            assert_eq!(loss.path, "/options/output/schema/$defs/T/properties/next");
+        }
+    }
+}

@@ -6,6 +6,7 @@ use crate::ApiFormat;
 use crate::message::{Message, NativeMessages};
 use crate::model::{ModelRequest, PromptCache};
 use serde_json::{Map, Value, json};
+use toolkit_schema::__private::LoopExits;
 use toolkit_schema::{SchemaDialect, SchemaLoss};
 
 /// A request body while it is being built, with the losses so far.
@@ -87,6 +88,9 @@ pub(crate) struct RequestFacts {
     pub(crate) required_output_tokens: Option<u32>,
     /// The dialect in which the API expects the schema of an answer.
     pub(crate) output_dialect: SchemaDialect,
+    /// The loops of references that the API takes in the schema of an answer. `None` if it takes all of them, and other
+    /// keywords beside each reference.
+    pub(crate) answer_loops: Option<LoopExits>,
     /// Writes the name and the schema of the output format.
     pub(crate) write_output: fn(&mut RequestBuilder<'_>, &str, Value),
     /// Writes the options `thinking` and `show_thinking`, after all other options.
@@ -158,6 +162,7 @@ impl RequestFacts {
         no_field: NO_FIELD,
         required_output_tokens: None,
         output_dialect: SchemaDialect::JsonSchema,
+        answer_loops: None,
         write_output: |builder, _, _| builder.lose("output", NO_FIELD),
         write_thinking: |builder| builder.lose_thinking(NO_FIELD),
         write_cache: |_, _| CacheSupport { key: false, lifetime: false, points: false },

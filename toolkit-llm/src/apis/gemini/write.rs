@@ -22,7 +22,7 @@ use toolkit_core::ToolResult;
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, JsonText, ToolOutput};
-use toolkit_schema::__private::isolate_references;
+use toolkit_schema::__private::{LoopExits, fit_references};
 use toolkit_schema::{SchemaDialect, SchemaLoss};
 
 /// The functions of the tool `computerUse`, from the guide. The service defines a function unless the tool excludes it.
@@ -70,13 +70,16 @@ impl DefinitionCodec for Gemini {
         set(&mut declaration, "name", encoder.name());
         set(&mut declaration, "description", encoder.definition.description.as_str());
         let mut parameters = encoder.parameters();
-        isolate_references(&mut parameters);
+        // "ref loops are only supported if they include optional or nullable property values, or a potentially-zero-length
+        // array items", an error of the service.
+        let lost = fit_references(&mut parameters, LoopExits::EmptyParts);
+        encoder.lose_inside("/parameters", lost);
         if !has_no_properties(&parameters) {
             set(&mut declaration, parameters_key, parameters);
         }
         if let Some(output) = encoder.output() {
             let (schema, lost) = output_schema(encoder.how.dialect, &output);
-            encoder.losses.extend(lost);
+            encoder.lose_inside(OUTPUT, lost);
             if json_schema || is_typed(&schema) {
                 set(&mut declaration, output_key, schema);
             } else {
@@ -112,18 +115,19 @@ fn output_schema(dialect: SchemaDialect, output: &Value) -> (Value, Vec<SchemaLo
     const PROPERTY: &str = "/properties/output";
     if dialect == SchemaDialect::JsonSchema {
         let mut schema = output.clone();
-        isolate_references(&mut schema);
-        return (schema, Vec::new());
+        let lost = fit_references(&mut schema, LoopExits::EmptyParts);
+        return (schema, lost);
     }
     let definitions = output.get("$defs").cloned().unwrap_or_else(|| json!({}));
     let mut converted =
         dialect.convert(&json!({"type": "object", "properties": {"output": output}, "$defs": definitions}));
     let schema = converted.schema["properties"]["output"].take();
-    let lost = converted.losses.into_iter().map(|loss| {
-        let path = loss.path.strip_prefix(PROPERTY).unwrap_or(&loss.path);
-        SchemaLoss::new(format!("{OUTPUT}{path}"), loss.keyword, loss.reason)
-    });
-    (schema, lost.collect())
+    for loss in &mut converted.losses {
+        if let Some(path) = loss.path.strip_prefix(PROPERTY) {
+            loss.path = path.to_owned();
+        }
+    }
+    (schema, converted.losses)
 }
 
 /// Returns whether a function has no parameters. The service refuses an object schema without properties, so

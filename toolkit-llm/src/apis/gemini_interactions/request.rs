@@ -3,7 +3,7 @@
 use crate::model::{Effort, Thinking};
 use crate::transport::{InstructionsField, RequestBuilder, RequestFacts, Server};
 use serde_json::json;
-use toolkit_schema::__private::isolate_references;
+use toolkit_schema::__private::LoopExits;
 
 static FACTS: RequestFacts = RequestFacts {
     provider: "gcp.gemini",
@@ -17,8 +17,10 @@ static FACTS: RequestFacts = RequestFacts {
         "",
         "",
     ],
-    write_output: |builder, _, mut schema| {
-        isolate_references(&mut schema);
+    // "Cyclic references are unrolled to a limited degree and, as such, may only be used within non-required properties.
+    // (Nullable properties are not sufficient.)", from the reference of `responseJsonSchema`.
+    answer_loops: Some(LoopExits::OptionalMembers),
+    write_output: |builder, _, schema| {
         let format = json!({"type": "text", "mime_type": "application/json", "schema": schema});
         builder.set("/response_format", format);
     },

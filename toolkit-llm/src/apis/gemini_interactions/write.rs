@@ -14,7 +14,7 @@ use toolkit_core::ToolResult;
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, ToolOutput};
-use toolkit_schema::__private::isolate_references;
+use toolkit_schema::__private::{LoopExits, fit_references};
 
 impl DefinitionCodec for GeminiInteractions {
     fn write_definition(&self, encoder: &mut DefinitionEncoder<'_>) -> Value {
@@ -23,7 +23,8 @@ impl DefinitionCodec for GeminiInteractions {
         set(&mut tool, "name", encoder.name());
         set(&mut tool, "description", encoder.definition.description.as_str());
         let mut parameters = encoder.parameters();
-        isolate_references(&mut parameters);
+        let lost = fit_references(&mut parameters, LoopExits::EmptyParts);
+        encoder.lose_inside("/parameters", lost);
         set(&mut tool, "parameters", parameters);
         if encoder.definition.metadata.defer {
             set(&mut tool, "defer_loading", true);

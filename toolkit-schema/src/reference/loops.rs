@@ -1,0 +1,225 @@
+//! Loops of references, by which a schema stands inside of itself, for providers that refuse some of them.
+
+use super::{escape, target};
+use crate::dialect::SchemaLoss;
+use crate::keyword::{Role, Subschema, subschemas};
+use crate::types::{names, types};
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ptr;
+
+/// The parts of a value that a provider lets a loop of references lead through, because a value may lack them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoopExits {
+    /// Members that are not required.
+    OptionalMembers,
+    /// Members that are not required or may be `null`, and the items of arrays that may be empty.
+    EmptyParts,
+}
+
+/// Changes each loop of references that leads through none of the parts in `exits`, and returns the losses.
+///
+/// The properties on such a loop are no longer required. A loop without a property is cut off where it closes. Both accept
+/// more values than before.
+pub(super) fn open_loops(schema: &mut Value, exits: LoopExits) -> Vec<SchemaLoss> {
+    let mut losses = Vec::new();
+    let graph = Graph::new(schema, exits);
+    if graph.looping().next().is_none() {
+        return losses;
+    }
+    let required: Vec<(String, String)> = graph.looping().filter_map(|link| graph.property(link)).collect();
+    for (path, name) in required {
+        if let Some(Value::Object(object)) = schema.pointer_mut(&path) {
+            no_longer_require(object, &name);
+        }
+        let reason =
+            format!("`{name}` leads back to a schema around it, so the provider refuses it as required");
+        losses.push(SchemaLoss::new(format!("{path}/properties/{}", escape(&name)), "required", reason));
+    }
+    let graph = Graph::new(schema, exits);
+    let closing: Vec<(String, Value)> = graph.looping().filter_map(|link| graph.cut_off(link)).collect();
+    for (path, remark) in closing {
+        if let Some(schema) = schema.pointer_mut(&path) {
+            *schema = remark;
+        }
+        let reason = "the reference leads back to a schema around it, and is cut off here";
+        losses.push(SchemaLoss::new(path, "$ref", reason));
+    }
+    losses
+}
+
+/// Removes `name` from the required members of an object schema. The description of the property says that it belongs to
+/// each object.
+fn no_longer_require(object: &mut Map<String, Value>, name: &str) {
+    if let Some(Value::Array(required)) = object.get_mut("required") {
+        required.retain(|required| required != name);
+        if required.is_empty() {
+            object.shift_remove("required");
+        }
+    }
+    let property = object.get_mut("properties").and_then(|properties| properties.get_mut(name));
+    if let Some(Value::Object(property)) = property {
+        let description = property.get("description").and_then(Value::as_str);
+        let description = description.map(|text| format!("{text}\n")).unwrap_or_default();
+        property.insert("description".to_owned(), format!("{description}Required.").into());
+    }
+}
+
+/// The schemas of a document, and how a value of one contains a value of another.
+struct Graph<'a> {
+    schemas: Vec<Place<'a>>,
+    links: Vec<Link<'a>>,
+    /// The number of the first link of each schema. The links of a schema follow each other.
+    first: Vec<usize>,
+}
+
+/// A schema with its JSON pointer.
+struct Place<'a> {
+    schema: &'a Value,
+    path: String,
+}
+
+/// The step from a schema to one inside of it, or to the target of its reference.
+#[derive(Clone, Copy)]
+struct Link<'a> {
+    from: usize,
+    to: usize,
+    kind: LinkKind<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum LinkKind<'a> {
+    Property(&'a str),
+    Reference(&'a str),
+    Other,
+}
+
+impl<'a> Graph<'a> {
+    /// Lists the schemas of a document, with all links but those through the parts in `exits`.
+    fn new(root: &'a Value, exits: LoopExits) -> Self {
+        let mut schemas = vec![Place { schema: root, path: String::new() }];
+        let mut numbers = HashMap::from([(ptr::from_ref(root), 0)]);
+        let mut next = 0;
+        while let Some(Place { schema, path }) = schemas.get(next) {
+            let inside = subschemas(schema).map(|inside| Place {
+                path: match &inside.key {
+                    Some(key) => format!("{path}/{}/{}", inside.keyword, escape(key)),
+                    None => format!("{path}/{}", inside.keyword),
+                },
+                schema: inside.schema,
+            });
+            let inside: Vec<Place<'a>> = inside.collect();
+            for place in inside {
+                numbers.insert(ptr::from_ref(place.schema), schemas.len());
+                schemas.push(place);
+            }
+            next += 1;
+        }
+        let mut links = Vec::new();
+        let mut first = Vec::new();
+        for (from, Place { schema, .. }) in schemas.iter().enumerate() {
+            first.push(links.len());
+            if let Some(reference) = schema.get("$ref").and_then(Value::as_str)
+                && let Some(&to) =
+                    target(root, reference).and_then(|target| numbers.get(&ptr::from_ref(target)))
+            {
+                links.push(Link { from, to, kind: LinkKind::Reference(reference) });
+            }
+            for inside in subschemas(schema) {
+                if let Some(&to) = numbers.get(&ptr::from_ref(inside.schema))
+                    && let Some(kind) = exits.link(schema, &inside)
+                {
+                    links.push(Link { from, to, kind });
+                }
+            }
+        }
+        Self { schemas, links, first }
+    }
+
+    /// Returns the links that are parts of loops.
+    fn looping(&self) -> impl Iterator<Item = &Link<'a>> {
+        let loops = self.loops();
+        self.links.iter().filter(move |link| loops.get(link.from) == loops.get(link.to))
+    }
+
+    /// Returns, for each schema, a number that it has in common with the schemas on the same loops.
+    ///
+    /// This is Kosaraju's algorithm: the schemas are followed to their ends first, and then backwards, in the reverse order
+    /// of these ends. It needs no recursion, so a long chain of references cannot exhaust the stack.
+    fn loops(&self) -> Vec<usize> {
+        let mut ended = Vec::new();
+        let mut seen = vec![false; self.schemas.len()];
+        for start in 0..self.schemas.len() {
+            let mut open = vec![(start, 0)];
+            while let Some((schema, next)) = open.pop() {
+                if next == 0 && std::mem::replace(&mut seen[schema], true) {
+                    continue;
+                }
+                match self.links.get(self.first[schema] + next).filter(|link| link.from == schema) {
+                    Some(link) => open.extend([(schema, next + 1), (link.to, 0)]),
+                    None => ended.push(schema),
+                }
+            }
+        }
+        let mut sources = vec![Vec::new(); self.schemas.len()];
+        for link in &self.links {
+            sources[link.to].push(link.from);
+        }
+        let mut loops = vec![usize::MAX; self.schemas.len()];
+        for &start in ended.iter().rev() {
+            let mut open = vec![start];
+            while let Some(schema) = open.pop() {
+                if loops[schema] == usize::MAX {
+                    loops[schema] = start;
+                    open.extend(&sources[schema]);
+                }
+            }
+        }
+        loops
+    }
+
+    /// Returns the path of the object and the name of the property, if the link is one of a property.
+    fn property(&self, link: &Link<'_>) -> Option<(String, String)> {
+        let LinkKind::Property(name) = link.kind else { return None };
+        Some((self.schemas.get(link.from)?.path.clone(), name.to_owned()))
+    }
+
+    /// Returns the path of a reference and what is said instead of it.
+    fn cut_off(&self, link: &Link<'_>) -> Option<(String, Value)> {
+        let LinkKind::Reference(reference) = link.kind else { return None };
+        let name = reference.rsplit(['/', '#']).find(|part| !part.is_empty()).unwrap_or("root");
+        let mut remark = json!({"description": format!("Built like `{name}`, inside which it stands.")});
+        if let Some(kind) = self.schemas.get(link.to)?.schema.get("type") {
+            remark["type"] = kind.clone();
+        }
+        Some((self.schemas.get(link.from)?.path.clone(), remark))
+    }
+}
+
+impl LoopExits {
+    /// Returns the kind of link to a schema inside of `schema`, or `None` if the value may lack this part.
+    fn link<'a>(self, schema: &Value, inside: &Subschema<'a>) -> Option<LinkKind<'a>> {
+        match (inside.keyword, &inside.key) {
+            _ if inside.role == Role::Definitions => None,
+            ("properties", Some(Cow::Borrowed(name))) => {
+                let is_required = names(schema.get("required")).any(|required| required == *name);
+                let may_lack = !is_required || self == Self::EmptyParts && may_be_null(inside.schema);
+                if may_lack { None } else { Some(LinkKind::Property(name)) }
+            }
+            ("additionalProperties" | "unevaluatedProperties" | "patternProperties", _) => None,
+            ("items", None) if self == Self::EmptyParts && may_be_empty(schema) => None,
+            _ => Some(LinkKind::Other),
+        }
+    }
+}
+
+fn may_be_null(schema: &Value) -> bool {
+    let is_null = |schema: &Value| types(schema.get("type")).any(|name| name == "null");
+    let branches = ["anyOf", "oneOf"].into_iter().filter_map(|union| schema.get(union)?.as_array());
+    is_null(schema) || branches.flatten().any(is_null)
+}
+
+fn may_be_empty(schema: &Value) -> bool {
+    schema.get("minItems").and_then(Value::as_u64).unwrap_or(0) == 0
+}
