@@ -72,6 +72,7 @@ mod toolsets;
 #[cfg(feature = "tower")]
 mod tower_services;
 mod truncation;
+mod unknown_members;
 
 /// Returns the tools of both registries.
 fn merged(mut one: toolkit_ai::ToolRegistry, other: toolkit_ai::ToolRegistry) -> toolkit_ai::ToolRegistry {

@@ -29,6 +29,9 @@ pub(crate) use well_formed::{repeated_names, rounded_integers};
 /// The maximum number of violations that one check collects.
 const MOST: usize = 64;
 
+/// The maximum number of names that a message lists.
+const LISTED: usize = 10;
+
 /// The internal keyword reported if a value matches several schemas of a `oneOf`.
 const SEVERAL: &str = "several";
 
@@ -176,7 +179,7 @@ impl<'a, 'v, 'c> Search<'a, 'v, 'c> {
         }
         let mut violations: Vec<Violation> = Vec::with_capacity(self.found.len());
         for found in self.found {
-            let violation = found.into_violation(self.root);
+            let violation = found.into_violation(self.checks);
             if !violations.contains(&violation) {
                 violations.push(violation);
             }
@@ -356,15 +359,24 @@ pub(crate) fn refused_name(schema: &Value, name: &str) -> String {
             let patterns = patterns.keys().map(|pattern| format!("`{}`", shorten(pattern)));
             format!("this name is not allowed; it must match {}", patterns.collect::<Vec<_>>().join(" or "))
         }
-        _ => no_such_property(name, property_names(schema)),
+        Some(_) => no_such_property(name, nearest(name, property_names(schema)).into_iter()),
+        None => no_such_property(name, property_names(schema)),
     }
 }
 
-/// Returns the message for a member not declared in the schema. `known` are the declared names.
-pub(crate) fn no_such_property<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let near = nearest(name, known.filter(|known| *known != name));
-    let near = near.first().map(|near| format!("; did you mean `{}`?", shorten(near)));
-    format!("there is no such property{}", near.unwrap_or_default())
+/// Returns the message for a member not declared in the schema. `names` are the declared names.
+pub(crate) fn no_such_property<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
+    const UNKNOWN: &str = "there is no such property";
+    // A member of another branch of a union has a declared name.
+    let names: Vec<&str> = names.filter(|declared| *declared != name).collect();
+    if let Some(near) = nearest(name, names.iter().copied()).first() {
+        return format!("{UNKNOWN}; did you mean `{}`?", shorten(near));
+    }
+    if names.is_empty() || names.len() > LISTED {
+        return UNKNOWN.to_owned();
+    }
+    let names: Vec<String> = names.into_iter().map(|name| format!("`{}`", shorten(name))).collect();
+    format!("{UNKNOWN}; use {}", names.join(" or "))
 }
 
 /// Returns the names of the properties that a schema lists.

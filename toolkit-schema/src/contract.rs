@@ -117,6 +117,14 @@ impl Contract {
         self.plan.accepts_member(index, text)
     }
 
+    /// Returns the names of the members that the schema lists for the object in `text`, also those that it may have if other
+    /// members change.
+    #[must_use]
+    pub fn member_names<'a>(&'a self, schema: &'a Value, text: &str) -> Vec<&'a str> {
+        let object = Json::parse(text);
+        object.map(|object| self.checks(schema).member_names(schema, &object)).unwrap_or_default()
+    }
+
     fn checks<'a>(&'a self, root: &'a Value) -> Checks<'a> {
         Checks {
             root,

@@ -7,7 +7,7 @@ use crate::schema::__private::{
     Contract, Json, ReadValue, extract_object, members_of, quoted, value_in_words,
 };
 use serde_json::value::RawValue;
-use serde_json::{Error, Map, Value};
+use serde_json::{Error, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -110,17 +110,18 @@ fn refuse_violations<'t>(read: ReadValue<'t>, rules: &ArgumentRules<'_>) -> Resu
     if read.violations.is_empty() {
         return Ok(read.text);
     }
-    let names = || {
-        let properties = rules.schema.get("properties").and_then(Value::as_object);
-        properties.into_iter().flat_map(Map::keys).map(String::as_str)
-    };
     let members = members_of(&read.text).unwrap_or_default();
-    let of_arguments = |violation: Violation| {
+    // Names with a pattern cannot be listed.
+    let is_listed = rules.schema.get("patternProperties").is_none();
+    let mut violations = read.violations;
+    for violation in &mut violations {
         let is_argument = members.iter().any(|(name, _)| *name == violation.path);
-        let is_unknown = violation.kind == ViolationKind::Unknown && is_argument;
-        if is_unknown { unknown(&violation.path, names()) } else { violation }
-    };
-    Err(ToolError::invalid_arguments(read.violations.into_iter().map(of_arguments).collect()))
+        if violation.kind == ViolationKind::Unknown && is_argument && is_listed {
+            let names = rules.contract.member_names(rules.schema, &read.text).into_iter();
+            *violation = unknown(&violation.path, names.filter(|name| *name != violation.path));
+        }
+    }
+    Err(ToolError::invalid_arguments(violations))
 }
 
 /// Parses the JSON text of arguments.

@@ -1,6 +1,6 @@
 //! The violations found by a search. Their messages are written only for violations that are reported.
 
-use super::SEVERAL;
+use super::{Checks, SEVERAL, no_such_property};
 use crate::depth::{MAX_DEPTH, nests_deeper};
 use crate::describe::{describe_for, describe_in};
 use crate::json::Json;
@@ -31,9 +31,15 @@ pub(super) enum Message<'a, 'v> {
         keyword: &'static str,
         text: &'v str,
     },
+    /// `schema` has no member called `name` for the object with the JSON text `object`.
+    Unknown {
+        schema: &'a Value,
+        name: String,
+        object: &'v str,
+    },
 }
 
-impl Found<'_, '_> {
+impl<'a> Found<'a, '_> {
     /// Returns whether `other` has the same path and the same cause.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let is_same_message = match (&self.message, &other.message) {
@@ -42,15 +48,24 @@ impl Found<'_, '_> {
                 Message::Mismatch { schema: Cow::Borrowed(schema), keyword, .. },
                 Message::Mismatch { schema: Cow::Borrowed(other), keyword: others, .. },
             ) => ptr::eq(*schema, *other) && keyword == others,
+            (Message::Unknown { schema, .. }, Message::Unknown { schema: other, .. }) => {
+                ptr::eq(*schema, *other)
+            }
             _ => false,
         };
         is_same_message && self.path == other.path
     }
 
-    /// Writes the message of the violation. References are resolved in `root`.
-    pub(super) fn into_violation(self, root: &Value) -> Violation {
+    /// Writes the message of the violation.
+    pub(super) fn into_violation(self, checks: &Checks<'a>) -> Violation {
+        let root = checks.root;
         let message = match self.message {
             Message::Text(text) => text,
+            Message::Unknown { schema, name, object } => {
+                let object = Json::parse(object).ok();
+                let names = object.map(|object| checks.member_names(schema, &object));
+                no_such_property(&name, names.into_iter().flatten())
+            }
             Message::Mismatch { schema, keyword, text } => {
                 // Only strings are compared with the expected values.
                 let value = if text.starts_with('"') { Json::parse(text).ok() } else { None };

@@ -1,5 +1,6 @@
 //! The check of the members of an object and the items of an array.
 
+use super::found::Message;
 use super::{Origin, Search, expected, missing, refused_name};
 use crate::describe::describe_in;
 use crate::json::{Json, Kind, quoted};
@@ -97,7 +98,9 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             if !evaluating.iter().any(|schema| own(schema)) {
                 self.at_member(name, |this| match rest {
                     Value::Bool(false) => {
-                        this.add(ViolationKind::Unknown, refused_name(schema, name));
+                        let message =
+                            Message::Unknown { schema, name: name.to_string(), object: object.text };
+                        this.add_found(ViolationKind::Unknown, message, true);
                     }
                     rest => this.inspect(rest, value),
                 });

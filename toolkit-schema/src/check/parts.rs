@@ -1,13 +1,13 @@
 //! The schemas that apply to one value: a schema, its references, and the chosen branches of its unions.
 
 use super::found::{Found, Message};
-use super::{Checks, Search, no_such_property, property_names, rounded_integers};
-use crate::json::{Json, Kind};
+use super::{Checks, Search, property_names, rounded_integers};
+use crate::json::{Json, Kind, budget};
 use crate::normal::{is_listed, is_untagged, publishes};
 use crate::plan::constrains;
 use crate::reference::{referenced, resolve};
 use crate::violation::{Violation, ViolationKind};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::ptr;
 
 impl<'a> Checks<'a> {
@@ -19,8 +19,36 @@ impl<'a> Checks<'a> {
     /// Returns all schemas that apply to `value`: the schema, the targets of its references, its parts, and the branches
     /// of unions that the value belongs to.
     pub(crate) fn parts(&self, schema: &'a Value, value: &Json<'_>, left: &mut usize) -> Vec<&'a Value> {
-        self.within(left, 0, |search| search.parts(schema, value))
+        self.within(left, 0, |search| search.parts(schema, value).applied)
     }
+
+    /// Returns the names of the members that a schema lists for an object: those of all schemas that apply to it, and those
+    /// of all schemas that may apply if other members change, such as the possible branches of a union.
+    pub(crate) fn member_names(&self, schema: &'a Value, object: &Json<'_>) -> Vec<&'a str> {
+        let Parts { applied, mut possible } =
+            self.within(&mut budget(object), 0, |search| search.parts(schema, object));
+        for part in &applied {
+            possible.extend(["if", "then", "else"].into_iter().filter_map(|keyword| part.get(keyword)));
+            let dependent = part.get("dependentSchemas").and_then(Value::as_object);
+            possible.extend(dependent.into_iter().flat_map(Map::values));
+        }
+        let targets = possible.iter().filter_map(|part| resolve(self.root, part));
+        let mut names = Vec::new();
+        for name in applied.iter().chain(&possible).copied().chain(targets).flat_map(property_names) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+}
+
+/// The schemas for one value.
+struct Parts<'a> {
+    /// The schemas that apply to the value.
+    applied: Vec<&'a Value>,
+    /// The branches of unions without an applied branch. They are not followed further.
+    possible: Vec<&'a Value>,
 }
 
 impl<'a, 'v> Search<'a, 'v, '_> {
@@ -29,8 +57,9 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         self.left > 0 && found.iter().all(|found| !found.is_structure)
     }
 
-    fn parts(&mut self, schema: &'a Value, value: &Json<'v>) -> Vec<&'a Value> {
+    fn parts(&mut self, schema: &'a Value, value: &Json<'v>) -> Parts<'a> {
         let mut parts: Vec<&'a Value> = Vec::new();
+        let mut possible: Vec<&'a Value> = Vec::new();
         let mut open = vec![schema];
         while let Some(schema) = open.pop() {
             let Some(left) = self.left.checked_sub(1) else { break };
@@ -43,12 +72,16 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             open.extend(schema.get("allOf").and_then(Value::as_array).into_iter().flatten());
             for keyword in ["anyOf", "oneOf"] {
                 if let Some(branches) = schema.get(keyword).and_then(Value::as_array) {
-                    let mut candidates = self.branches_of(keyword, branches, value).into_iter();
-                    open.extend(candidates.find(|branch| self.has_structure(branch, value)));
+                    let candidates = self.branches_of(keyword, branches, value);
+                    match candidates.iter().find(|branch| self.has_structure(branch, value)) {
+                        Some(branch) => open.push(branch),
+                        None if candidates.is_empty() => possible.extend(branches),
+                        None => possible.extend(candidates),
+                    }
                 }
             }
         }
-        parts
+        Parts { applied: parts, possible }
     }
 
     /// Reports each integer that a Rust type would round, because a branch of the type holds any value.
@@ -91,20 +124,19 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         if is_closed && is_whole || self.found.len() >= self.most {
             return;
         }
-        let parts = self.parts(schema, value);
+        let parts = self.parts(schema, value).applied;
         let is_refused = self.checks.refuses_unpublished || self.untagged > 0;
         if !is_listed(&parts) || !is_refused && !parts.iter().any(|part| is_untagged(part)) {
             return;
         }
         for (name, _) in members {
             if !parts.iter().any(|part| publishes(part, name)) {
-                let known = parts.iter().flat_map(|part| property_names(part));
-                let message = no_such_property(name, known);
+                let message = Message::Unknown { schema, name: name.to_string(), object: value.text };
                 self.at_member(name, |this| {
                     let is_known = |kind| kind == ViolationKind::Unknown;
                     if !this.found.iter().any(|found| found.path == this.path && is_known(found.kind)) {
                         // Serde ignores the member, so the value keeps its branch.
-                        this.add_found(ViolationKind::Unknown, Message::Text(message), false);
+                        this.add_found(ViolationKind::Unknown, message, false);
                     }
                 });
             }

@@ -25,7 +25,7 @@ fn every_violation_is_found_and_valid_values_have_none() {
         &[
             "a[1]: expected integer of at least 0, got number -1",
             "a[2]: expected integer of at least 0, got string \"2\"",
-            "d: there is no such property",
+            "d: there is no such property; use `a` or `b` or `c`",
             "c: expected array of 2 items, got array [\"\",0,1]",
             "c[1]: expected boolean, got number 0",
             "b: required, but missing; expected one of \"x\", \"y\"",

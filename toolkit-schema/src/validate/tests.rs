@@ -27,7 +27,7 @@ fn every_violation_is_reported_with_its_path() {
         &[
             "a[1]: expected integer of at least 0, got number -1",
             "a[2]: expected integer of at least 0, got string \"2\"",
-            "c/d: there is no such property",
+            "c/d: there is no such property; use `a` or `b` or `0`",
             "0.max: expected number, less than 5, got number 5",
             "b: required, but missing; expected one of \"x\", \"y\"",
         ],
