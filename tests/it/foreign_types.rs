@@ -39,6 +39,47 @@ async fn types_of_other_crates_are_parameters_with_a_format() {
     assert!(registry.definitions(ApiFormat::OpenAiChat).as_json().contains("\"moment\""));
 }
 
+/// Repeats times of a place.
+#[tool]
+fn repeat_times(
+    /// The start.
+    start: chrono::NaiveDateTime,
+    opens: chrono::NaiveTime,
+    closes: Option<jiff::civil::Time>,
+    end: jiff::civil::DateTime,
+    departure: jiff::Zoned,
+    address: std::net::IpAddr,
+    hosts: Vec<std::net::Ipv4Addr>,
+) -> String {
+    format!("{start} {opens} {closes:?} {end} {departure} {address} {hosts:?}")
+}
+
+/// The formats of JSON Schema, draft 2020-12, that types have.
+const FORMATS: [&str; 6] = ["date", "date-time", "duration", "ipv4", "uri", "uuid"];
+
+#[test]
+fn types_publish_only_formats_of_json_schema() {
+    fn check(schema: &Value) {
+        if let Some(Value::String(format)) = schema.get("format") {
+            assert!(FORMATS.contains(&format.as_str()), "{schema}");
+        }
+        toolkit_ai::schema::keyword::subschemas(schema).for_each(|inside| check(inside.schema));
+    }
+    let registry = ToolRegistry::from_tools(tools![echo, repeat_times]).expect("tools");
+    registry.iter_definitions().for_each(|definition| check(&definition.parameters));
+    let tool = registry.get("repeat_times").expect("the tool");
+    let properties = &tool.definition().parameters["properties"];
+    for (name, expected) in [
+        ("start", "The start.\nA date and time without a time zone, as in 2026-01-31T13:45:00."),
+        ("closes", "A time of day without a time zone, as in 13:45:00."),
+        ("departure", "A date and time with a time zone, as in 2026-01-31T13:45:00+01:00[Europe/Paris]."),
+        ("address", "An IPv4 or IPv6 address, as in 192.0.2.1."),
+    ] {
+        assert_eq!(properties[name]["description"], expected);
+    }
+    assert_eq!(properties["hosts"]["items"]["format"], "ipv4");
+}
+
 #[tokio::test]
 async fn a_wrong_value_is_named_with_its_parameter() {
     let registry = ToolRegistry::from_tools(tools![echo]).expect("a tool");

@@ -20,6 +20,24 @@ const FORMATS: &[(&str, Check, &str)] = &[
     ("uuid", is_uuid, "123e4567-e89b-12d3-a456-426614174000"),
 ];
 
+/// The formats of `schemars` that JSON Schema does not have, each with the words for it.
+const OTHER_FORMATS: &[(&str, &str)] = &[
+    ("partial-date-time", "A date and time without a time zone, as in 2026-01-31T13:45:00."),
+    ("partial-time", "A time of day without a time zone, as in 13:45:00."),
+    ("zoned-date-time", "A date and time with a time zone, as in 2026-01-31T13:45:00+01:00[Europe/Paris]."),
+    ("ip", "An IPv4 or IPv6 address, as in 192.0.2.1."),
+];
+
+/// Returns the words for a format of `schemars` that JSON Schema does not have.
+pub(crate) fn words(format: &str) -> Option<&'static str> {
+    OTHER_FORMATS.iter().find(|(name, _)| *name == format).map(|(_, words)| *words)
+}
+
+/// Returns whether a line of a description has the [words] for a format.
+pub(crate) fn is_words(line: &str) -> bool {
+    OTHER_FORMATS.iter().any(|(_, words)| *words == line)
+}
+
 fn find(format: &str) -> Option<&'static (&'static str, Check, &'static str)> {
     FORMATS.iter().find(|(name, _, _)| *name == format)
 }
@@ -167,6 +185,13 @@ mod tests {
         for (name, check, example) in FORMATS {
             assert!(check(example), "{name}: {example}");
             assert_eq!(check(""), matches!(*name, "uri-reference" | "json-pointer"), "{name}: nothing");
+        }
+    }
+
+    #[test]
+    fn a_format_is_checked_or_described() {
+        for (name, _) in OTHER_FORMATS {
+            assert!(find(name).is_none(), "{name}");
         }
     }
 

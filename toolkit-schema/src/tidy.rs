@@ -2,6 +2,7 @@
 
 use crate::default::check_null_default;
 use crate::flatten::open_optional_enums;
+use crate::format;
 use crate::keyword::{boolean_to_object, booleans_inside_to_objects, each_subschema};
 use crate::marks::{AUTHORED, NAMES, mark_number, range_of, strip_marks};
 use crate::types::{names, types};
@@ -14,6 +15,8 @@ use serde_json::{Map, Value, json};
 ///   providers and clients refuse it.
 /// - A numeric `format` such as `uint32` or `double` is removed, because no validator knows it. Bounds replace it for
 ///   integers of less than 64 bits.
+/// - A `format` of texts that JSON Schema does not have, such as `partial-time`, moves into the description, because strict
+///   clients refuse it.
 /// - A choice between documented constants becomes one `enum`. The documentation of each value moves into the
 ///   description.
 /// - An optional property no longer allows `null` if `null` has the same meaning as leaving the property out.
@@ -53,6 +56,7 @@ fn tidy_with(schema: &mut Value, before: Pass<'_>, after: Pass<'_>) {
         booleans_inside_to_objects(keywords);
         before(keywords);
         numeric_format_to_bounds(keywords);
+        other_format_to_words(keywords);
         merge_constants(keywords);
         open_optional_enums(keywords);
         after(keywords);
@@ -72,6 +76,14 @@ fn numeric_format_to_bounds(schema: &mut Map<String, Value>) {
             schema.entry("maximum").or_insert(maximum.into());
         }
     }
+}
+
+fn other_format_to_words(schema: &mut Map<String, Value>) {
+    let Some(words) = schema.get("format").and_then(Value::as_str).and_then(format::words) else { return };
+    schema.shift_remove("format");
+    let description = schema.get("description").and_then(Value::as_str);
+    let description = description.map_or_else(|| words.to_owned(), |own| format!("{own}\n{words}"));
+    schema.insert("description".to_owned(), description.into());
 }
 
 /// Turns the schema of an enum with documented variants into a plain `enum`.
@@ -223,11 +235,11 @@ fn remove_null(schema: &mut Map<String, Value>) -> bool {
     changed
 }
 
-/// Returns `description` followed by the notes of another description, `other`. A note is a line
-/// about one allowed value, such as ``- `celsius`: Degrees Celsius.``
+/// Returns `description` followed by the notes of another description, `other`. A note is a line about one allowed value, such as
+/// ``- `celsius`: Degrees Celsius.``, or the words for a format.
 #[must_use]
 pub fn with_notes(description: &str, other: &str) -> String {
-    let notes = other.lines().filter(|line| line.starts_with("- `"));
+    let notes = other.lines().filter(|line| line.starts_with("- `") || format::is_words(line));
     std::iter::once(description).chain(notes).collect::<Vec<_>>().join("\n")
 }
 
@@ -255,6 +267,19 @@ mod tests {
         check(
             json!({"type": "string", "format": "date-time"}),
             &json!({"type": "string", "format": "date-time"}),
+        );
+    }
+
+    #[test]
+    fn formats_that_json_schema_lacks_become_words() {
+        check(
+            json!({"type": ["string", "null"], "format": "partial-time", "description": "The start."}),
+            &json!({"type": ["string", "null"],
+                "description": "The start.\nA time of day without a time zone, as in 13:45:00."}),
+        );
+        check(
+            json!({"type": "string", "format": "ip"}),
+            &json!({"type": "string", "description": "An IPv4 or IPv6 address, as in 192.0.2.1."}),
         );
     }
 
