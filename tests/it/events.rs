@@ -164,6 +164,103 @@ async fn contents_are_included_on_demand_only() {
     assert_eq!((&json["type"], &json["arguments"]), (&"tool.call".into(), &r#"{"n": 17}"#.into()));
 }
 
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+#[expect(dead_code)]
+enum Secret {
+    Word { word: String },
+    Pin { pin: u16 },
+}
+
+/// A type whose values are checked by its own code, which repeats a wrong value.
+#[derive(Debug)]
+struct Even(u64);
+
+impl schemars::JsonSchema for Even {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Even".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        String::json_schema(generator)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Even {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let number = text.parse().ok().filter(|number| number % 2 == 0);
+        number.map(Self).ok_or_else(|| serde::de::Error::custom(format!("`{text}` is not even")))
+    }
+}
+
+/// Fails in many ways, and each way repeats its arguments.
+#[tool(namespace = "events", retries = 1, idempotent)]
+fn repeats(
+    way: String,
+    number: Option<u8>,
+    #[param(pattern = "^[0-9]*$", length = ..=3)] digits: Option<String>,
+    secret: Option<Secret>,
+    even: Option<Even>,
+    weights: Option<HashMap<String, f64>>,
+) -> Result<String, ToolError> {
+    drop((number, digits, secret, even.map(|even| even.0), weights));
+    Err(match way.as_str() {
+        "plain s3cr3t" => ToolError::failed(&way),
+        "own s3cr3t" => ToolError::new(ErrorKind::Failed, &way).with_details(&way).with_stored_details(true),
+        "retry s3cr3t" => ToolError::retry(&way),
+        "later s3cr3t" => ToolError::question(&way),
+        "again s3cr3t" => ToolError::failed(&way).with_retryable(true),
+        "panic s3cr3t" => panic!("{way}"),
+        _ => return Ok(way),
+    })
+}
+
+#[tokio::test]
+async fn events_without_contents_hold_no_text_of_arguments_or_outputs() {
+    let calls = [
+        r#"{"way": 1, "number": "s3cr3t"}"#,
+        r#"{"way": "", "number": 3333333333}"#,
+        r#"{"way": "", "digits": "s3cr3t"}"#,
+        r#"{"way": "", "s3cr3t": 1}"#,
+        r#"{"way": "", "secret": {"kind": "s3cr3t"}}"#,
+        r#"{"way": "", "secret": {"kind": "pin", "pin": "s3cr3t", "s3cr3t": 1}}"#,
+        r#"{"way": "", "even": "s3cr3t"}"#,
+        r#"{"way": "", "weights": {"s3cr3t": "s3cr3t"}}"#,
+        r#"{"way": s3cr3t}"#,
+        r#"["s3cr3t"]"#,
+        r#""s3cr3t""#,
+        r#"{"way": "plain s3cr3t"}"#,
+        r#"{"way": "own s3cr3t"}"#,
+        r#"{"way": "retry s3cr3t"}"#,
+        r#"{"way": "later s3cr3t"}"#,
+        r#"{"way": "again s3cr3t"}"#,
+        r#"{"way": "panic s3cr3t"}"#,
+        r#"{"way": "right s3cr3t"}"#,
+    ];
+    for contents in [false, true] {
+        let registry = ToolRegistry::from_tools(tools![repeats]).expect("no collisions");
+        let pauses = Retry::new().with_pauses(Duration::ZERO, Duration::ZERO);
+        let log = ExecutionLog::new(calls.len());
+        let dispatcher =
+            Dispatcher::new(registry).expect("no collisions").with_middleware(pauses).with_log(&log);
+        let dispatcher = dispatcher.with_event_contents(contents);
+        let mut events = dispatcher.events();
+        for arguments in calls {
+            dispatcher.dispatch([call("1", "repeats", arguments)]).await;
+            for event in drain(&mut events).await {
+                let json = serde_json::to_string(&event).expect("it is JSON");
+                let text = format!("{event:?} {event:#?} {json}");
+                let holds = text.contains("s3cr3t") || text.contains("3333333333");
+                let is_first = event.name() == "tool.call";
+                assert!(contents && !is_first || holds == contents, "{arguments}: {text}");
+            }
+        }
+        let kept = format!("{:#?}", log.entries(&LogFilter::new()));
+        assert_eq!(kept.contains("s3cr3t"), contents, "{kept}");
+    }
+}
+
 #[tokio::test]
 async fn approvals_emit_events() {
     let permissions = Permissions::new()

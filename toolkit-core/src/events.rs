@@ -36,7 +36,7 @@ pub const METRICS_TARGET: &str = "toolkit::metrics";
 /// A serialized event is one flat JSON object. The member `type` is the [name](Self::name) of the event. An event can
 /// be deserialized from this JSON. The JSON contains the time in whole milliseconds. Only the first event of a call
 /// contains the arguments. The [details](ToolError::details) of an error are included only if the error is set to store
-/// them.
+/// them and the dispatcher [includes contents](crate::Dispatcher::with_event_contents).
 ///
 /// ```
 /// use toolkit_ai::{Dispatcher, ToolCall, ToolRegistry};
@@ -142,7 +142,7 @@ pub enum ToolEventKind {
     Retried {
         /// The number of the failed attempt, counted from 1.
         attempt: u32,
-        /// The error of the failed attempt.
+        /// The error of the failed attempt, as in [`CallEnd::error`].
         #[serde(flatten, serialize_with = "flat_error")]
         error: ToolError,
         /// The length of the pause before the next attempt.
@@ -161,7 +161,9 @@ pub struct CallEnd {
     /// The status of the call. Without an error, the status is [`CallStatus::Success`].
     #[serde(skip)]
     pub status: CallStatus,
-    /// The error of a failed call.
+    /// The error of a failed call. Unless the dispatcher [includes
+    /// contents](crate::Dispatcher::with_event_contents), its message only tells its kind, and it has no violations and
+    /// details.
     #[serde(flatten, serialize_with = "flat_error")]
     pub error: Option<ToolError>,
     /// The running time of the tool, summed over all attempts. Zero if the tool did not run.

@@ -43,7 +43,8 @@ impl Dispatcher {
     }
 
     /// Sets whether events, logs and spans include arguments and outputs. The default is `false`, because
-    /// arguments and outputs may be private or large. Error messages are always included.
+    /// arguments and outputs may be private or large. Errors then have their kind and a text for it, because messages and
+    /// violations repeat arguments and the words of tools.
     pub fn with_event_contents(self, contents: bool) -> Self {
         self.with(|settings| Arc::make_mut(&mut settings.bus).include_contents(contents))
     }

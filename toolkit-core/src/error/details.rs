@@ -1,6 +1,6 @@
 //! The details of an error, which are private unless the program stores them.
 
-use super::ToolError;
+use super::{ErrorKind, ToolError};
 use serde::{Deserialize, Serialize};
 
 /// The details of an error for the program.
@@ -19,6 +19,24 @@ impl Details {
 
     pub(super) fn are_private(&self) -> bool {
         self.text.is_none() || !self.stored
+    }
+}
+
+/// Returns the text of an error of a kind, without anything that a call or a tool has said.
+fn words(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::NotFound => "Tool not found",
+        ErrorKind::InvalidJson | ErrorKind::InvalidArguments => "Invalid arguments",
+        ErrorKind::Failed | ErrorKind::Panicked => "Tool runtime error",
+        ErrorKind::Retry => "Tool asks for another try",
+        ErrorKind::InvalidOutput => "Invalid return type",
+        ErrorKind::TimedOut => "Tool timed out",
+        ErrorKind::Cancelled => "Tool was cancelled",
+        ErrorKind::Denied => "Tool denied",
+        ErrorKind::Pending => "The result comes later",
+        ErrorKind::Disabled => "Tool is disabled",
+        ErrorKind::RateLimited => "Tool is called too often",
+        ErrorKind::Exhausted => "Tool failed too often",
     }
 }
 
@@ -44,6 +62,18 @@ impl ToolError {
         let earlier = std::mem::take(&mut self.0.earlier).into_iter();
         self.0.earlier = earlier.map(|error| error.with_stored_details(stored)).collect();
         self
+    }
+
+    /// Returns the error without texts that may repeat arguments or outputs: it has a text for its kind alone.
+    pub(crate) fn without_contents(&self) -> Self {
+        let text = words(self.kind());
+        let mut error = self.clone().map_violations(|_| None).with_message(text).with_brief(text);
+        error.0.details = Details::default();
+        error.0.pending = None;
+        for earlier in &mut error.0.earlier {
+            *earlier = earlier.without_contents();
+        }
+        error
     }
 
     /// Returns the details for the program, such as the text of an error with its causes, or the message of a

@@ -71,6 +71,17 @@ impl EventEmitter {
         self.emit_made(|_| kind);
     }
 
+    /// Emits that an attempt has failed and another follows after a pause.
+    pub(crate) fn retried(&self, attempt: u32, error: &ToolError, pause: Duration) {
+        let error = self.shown(error);
+        self.emit(ToolEventKind::Retried { attempt, error, pause });
+    }
+
+    /// Returns the error of an event. Without contents, it has no text that may repeat arguments or outputs.
+    fn shown(&self, error: &ToolError) -> ToolError {
+        if self.0.bus.includes_contents() { error.clone() } else { error.without_contents() }
+    }
+
     /// Records that the value of a parameter was coerced.
     pub(crate) fn coerced(&self, parameter: &str) {
         let coerced = &mut self.call_progress().coerced;
@@ -86,7 +97,7 @@ impl EventEmitter {
             let contents = self.0.bus.includes_contents();
             ToolEventKind::Ended(CallEnd {
                 status: CallStatus::of(error),
-                error: error.cloned(),
+                error: error.map(|error| self.shown(error)),
                 duration,
                 total: self.0.queued_at.elapsed(),
                 attempts: progress.attempts,

@@ -3,7 +3,6 @@
 use super::{Middleware, Next, Outcome, ToolRequest};
 use crate::definition::ToolMetadata;
 use crate::error::{ErrorKind, ToolError};
-use crate::events::ToolEventKind;
 use crate::guard::guarded;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -87,7 +86,7 @@ impl Middleware for Retry {
                 return Err(error.with_earlier_attempts(earlier));
             };
             if let Some(emitter) = request.context().emitter() {
-                emitter.emit(ToolEventKind::Retried { attempt: attempts, error: error.clone(), pause });
+                emitter.retried(attempts, &error, pause);
             }
             earlier.push(error);
             pausing.await;
