@@ -365,3 +365,36 @@ async fn a_call_of_a_run_is_answered_unless_its_tool_reads_other_state_of_the_ru
         assert_eq!(answers, ["1 1", "1 1", "2 2", "3", "3"]);
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Users take turns, and each call is answered by its own first run.
+    #[test]
+    fn each_state_has_entries_of_its_own(
+        turns in prop::collection::vec((0_usize..3, 0_usize..2), 1..12),
+        of_registry in any::<bool>(),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let cache = Cache::new(10).for_tool("*").unwrap();
+        let tools = || ToolRegistry::from_tools(tools![whose, nobodys]).unwrap();
+        let dispatchers: Vec<Dispatcher> = (0..3).map(|user| {
+            let runs = Runs(AtomicUsize::new(0));
+            let user = User(user);
+            if of_registry {
+                let registry = tools().with_state(runs).with_state(user);
+                return Dispatcher::new(registry).unwrap().with_middleware(cache.clone());
+            }
+            let registry = tools().with_run_state::<Runs>().with_run_state::<User>();
+            let dispatcher = Dispatcher::new(registry).unwrap().with_middleware(cache.clone());
+            dispatcher.with_run(RunContext::new().with_state(runs).with_state(user))
+        }).collect();
+        let mut answered = std::collections::HashMap::new();
+        for turn @ (user, tool) in turns {
+            let call = ToolCall::new("1", ["whose", "nobodys"][tool], "{}");
+            let [text] = &texts(&runtime.block_on(dispatchers[user].dispatch([call])))[..] else { panic!() };
+            prop_assert_eq!(answered.entry(turn).or_insert_with(|| text.clone()), text, "{:?}", turn);
+            prop_assert!(tool == 1 || text.starts_with(&user.to_string()), "{text}");
+        }
+    }
+}

@@ -3,6 +3,8 @@
 use std::any::{Any, TypeId, type_name};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+#[cfg(feature = "cache")]
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 #[cfg(feature = "cache")]
 use std::sync::Weak;
@@ -165,15 +167,30 @@ impl State {
 ///
 /// The `Weak` pointers keep the addresses of the values from being reused.
 #[cfg(feature = "cache")]
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct SeenState(Vec<Weak<dyn Any + Send + Sync>>);
+
+#[cfg(feature = "cache")]
+impl SeenState {
+    fn addresses(&self) -> impl Iterator<Item = *const ()> {
+        self.0.iter().map(|value| value.as_ptr().cast())
+    }
+}
 
 #[cfg(feature = "cache")]
 impl PartialEq for SeenState {
     fn eq(&self, other: &Self) -> bool {
-        let addresses =
-            |seen: &Self| seen.0.iter().map(|value| value.as_ptr().cast::<()>()).collect::<Vec<_>>();
-        addresses(self) == addresses(other)
+        self.addresses().eq(other.addresses())
+    }
+}
+
+#[cfg(feature = "cache")]
+impl Eq for SeenState {}
+
+#[cfg(feature = "cache")]
+impl Hash for SeenState {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.addresses().for_each(|address| address.hash(hasher));
     }
 }
 

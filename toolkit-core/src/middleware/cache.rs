@@ -15,7 +15,8 @@ use std::time::Duration;
 ///
 /// Only [selected](Self::for_tool) tools are cached. Select tools whose output depends on nothing but their
 /// arguments and the state. Registries with different state share no outputs, and neither do runs with different
-/// state if the tool [declares](crate::ToolDefinition::state_needs) its type, as a parameter with `#[state]` does.
+/// state if the tool [declares](crate::ToolDefinition::state_needs) its type, as a parameter with `#[state]` does: each
+/// state has entries of its own.
 /// The cache does not know what else a tool reads from its context: the user, the session, the run and undeclared
 /// state of the run. Tools with [computed](crate::ArgumentTransform::computed) arguments are never cached. Errors are
 /// not cached. An output from the cache repeats neither the session changes nor the actions of the original call.
@@ -45,12 +46,18 @@ pub struct Cache {
     entries: Arc<Mutex<LruCache<CallKey, CachedOutcome>>>,
 }
 
-/// The tool name and the canonical arguments.
-type CallKey = (Box<str>, Box<str>);
+/// Everything that an output depends on.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct CallKey {
+    tool: Box<str>,
+    /// The canonical arguments.
+    arguments: Box<str>,
+    state: SeenState,
+}
 
 struct CachedOutcome {
+    /// The tool that has this name. Another tool with the name replaces the entry.
     tool: Weak<dyn Tool>,
-    state: SeenState,
     answer: SharedOutcome,
 }
 
@@ -89,23 +96,26 @@ impl Cache {
     fn key(&self, request: &ToolRequest) -> Option<CallKey> {
         let name = &request.definition().name;
         self.tools.permission(name)?;
-        Some((name.as_str().into(), request.canonical_arguments()?.into()))
+        let needs = request.definition().state_needs();
+        let state = request.context().all_state().map(|state| state.seen_by(needs)).unwrap_or_default();
+        let arguments = request.canonical_arguments()?.into();
+        Some(CallKey { tool: name.as_str().into(), arguments, state })
     }
 
     /// Returns the cached outcome for calls with this `key`. If there is no valid outcome, adds and returns an empty
     /// outcome, to be set by the caller.
-    fn answer(&self, key: &CallKey, tool: &Arc<dyn Tool>, state: SeenState) -> SharedOutcome {
+    fn answer(&self, key: &CallKey, tool: &Arc<dyn Tool>) -> SharedOutcome {
         let mut entries = self.entries();
         if let Some(entry) = entries.get(key) {
             let is_good = entry.answer.get().is_none_or(|shared| {
                 shared.outcome.is_ok() && self.time_to_live.is_none_or(|limit| shared.at.elapsed() < limit)
             });
             let is_same = std::ptr::addr_eq(entry.tool.as_ptr(), Arc::as_ptr(tool));
-            if is_good && is_same && entry.state == state {
+            if is_good && is_same {
                 return entry.answer.clone();
             }
         }
-        let entry = CachedOutcome { tool: Arc::downgrade(tool), state, answer: Arc::default() };
+        let entry = CachedOutcome { tool: Arc::downgrade(tool), answer: Arc::default() };
         let answer = entry.answer.clone();
         entries.put(key.clone(), entry);
         answer
@@ -129,9 +139,7 @@ impl Middleware for Cache {
         let Some(key) = self.key(&request) else {
             return next.run(request).await;
         };
-        let needs = request.definition().state_needs();
-        let state = request.context().all_state().map(|state| state.seen_by(needs)).unwrap_or_default();
-        let answer = self.answer(&key, request.tool(), state);
+        let answer = self.answer(&key, request.tool());
         let (outcome, _) = run_once(&answer, request, next).await;
         if outcome.is_err() {
             self.forget(&key, &answer);
