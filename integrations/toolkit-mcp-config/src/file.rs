@@ -145,14 +145,15 @@ impl ConfigFile {
         &self.servers
     }
 
-    /// Returns what the file says without effect: unknown and unsupported keys, values that are not replaced.
+    /// Returns what the file says without effect: unknown and unsupported keys, values that are not replaced, and keys beside
+    /// the servers that may restrict them.
     #[must_use]
     pub fn issues(&self) -> &[ConfigError] {
         &self.issues
     }
 
-    /// Returns a fault for each server that cannot be used: malformed entries, and entries with a restriction that
-    /// is not supported.
+    /// Returns a fault for each server that cannot be used: malformed entries, and servers with a restriction of their own or of
+    /// the whole file that is not supported.
     #[must_use]
     pub fn failures(&self) -> &[ConfigError] {
         &self.failures
