@@ -58,7 +58,8 @@ pub(crate) fn both() -> ToolOutput {
 #[tool]
 pub(crate) fn fail(kind: String) -> Result<String, ToolError> {
     Err(match kind.as_str() {
-        "failed" => ToolError::failed("the disk is full"),
+        "failed" => ToolError::failed("the order is closed"),
+        "passing" => ToolError::failed("the disk is full").with_retryable(true),
         "retry" => ToolError::retry("use another path"),
         "pending" => ToolError::needs_approval("fail", "it costs money"),
         "rate" => ToolError::rate_limited("fail", Duration::from_millis(2_500)),
@@ -184,7 +185,8 @@ async fn errors_are_problems_with_the_status_of_their_kind() {
         ("ad", "{}", 404, "not_found", "Tool `ad` not found; did you mean `add`?"),
         ("add", "{", 400, "invalid_json", "Error parsing JSON arguments"),
         ("add", r#"{"a": 1, "b": 11}"#, 422, "invalid_arguments", "`b`"),
-        ("fail", r#"{"kind": "failed"}"#, 500, "failed", "Error running tool: the disk is full"),
+        ("fail", r#"{"kind": "failed"}"#, 422, "failed", "Error running tool: the order is closed"),
+        ("fail", r#"{"kind": "passing"}"#, 503, "failed", "Error running tool: the disk is full"),
         ("fail", r#"{"kind": "retry"}"#, 422, "retry", "Try again: use another path"),
         ("fail", r#"{"kind": "pending"}"#, 409, "pending", "it waits for approval (it costs money)"),
         ("fail", r#"{"kind": "rate"}"#, 429, "rate_limited", "call it again in 3 seconds"),

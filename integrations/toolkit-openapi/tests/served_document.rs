@@ -62,7 +62,7 @@ fn each_tool_is_an_operation() {
                 "description": "The result of the call.",
                 "content": {"application/json": {"schema": {"$ref": "#/components/schemas/add.result"}}},
             },
-            "422": {"$ref": "#/components/responses/InvalidArguments"},
+            "422": {"$ref": "#/components/responses/Refused"},
             "default": {"$ref": "#/components/responses/Problem"},
         },
     }});

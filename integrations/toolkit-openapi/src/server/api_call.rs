@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use toolkit_core::context::Progress;
-use toolkit_core::{CancellationToken, RunContext, ToolCall, ToolError};
+use toolkit_core::{CancellationToken, ErrorKind, RunContext, ToolCall, ToolError};
 use toolkit_http::server::HttpBody;
 
 /// The maximum number of progress reports that a slow client has not received. Further reports are dropped.
@@ -81,8 +81,9 @@ fn run_context(api: &Api, caller: HttpCaller) -> Result<RunContext, ToolError> {
     let run = RunContext::new().with_state(caller.clone());
     let add = || api.call_state.iter().try_fold(run, |run, state| state(&caller, run));
     // A panic would end the connection without a response.
-    catch_unwind(AssertUnwindSafe(add))
-        .unwrap_or_else(|_| Err(ToolError::failed("the server cannot tell who calls the tool")))
+    catch_unwind(AssertUnwindSafe(add)).unwrap_or_else(|_| {
+        Err(ToolError::new(ErrorKind::Panicked, "the server cannot tell who calls the tool"))
+    })
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

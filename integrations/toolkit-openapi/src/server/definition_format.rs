@@ -69,8 +69,9 @@ pub(super) fn document(registry: &ToolRegistry, info: Value) -> Value {
         "components": {
             "schemas": schemas,
             "responses": {
-                "InvalidArguments": {
-                    "description": "The arguments are invalid. `errors` names them.",
+                "Refused": {
+                    "description": "The tool cannot do this call: its arguments are invalid, and `errors` names them, or \
+                                    `detail` says what is against it.",
                     "content": content,
                 },
                 "Problem": {
@@ -123,7 +124,7 @@ impl ToolOperation {
             "description": definition.description,
             "responses": {
                 "200": {"description": "The result of the call.", "content": content},
-                "422": {"$ref": "#/components/responses/InvalidArguments"},
+                "422": {"$ref": "#/components/responses/Refused"},
                 "default": {"$ref": "#/components/responses/Problem"},
             },
         });

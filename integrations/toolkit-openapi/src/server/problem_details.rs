@@ -85,7 +85,7 @@ impl From<&ToolError> for ProblemDetails {
             errors: errors.collect(),
             pending: error.pending().cloned(),
             retry_after: error.retry_after(),
-            ..Self::new(status(error.kind()), error.message())
+            ..Self::new(status(error), error.message())
         }
     }
 }
@@ -97,13 +97,17 @@ impl From<Refusal> for ProblemDetails {
 }
 
 /// Returns the status of a failed call.
-fn status(kind: ErrorKind) -> StatusCode {
-    match kind {
+fn status(error: &ToolError) -> StatusCode {
+    match error.kind() {
         ErrorKind::InvalidJson => StatusCode::BAD_REQUEST,
         ErrorKind::Denied => StatusCode::FORBIDDEN,
         ErrorKind::NotFound => StatusCode::NOT_FOUND,
         ErrorKind::Pending => StatusCode::CONFLICT,
-        ErrorKind::InvalidArguments | ErrorKind::Retry => StatusCode::UNPROCESSABLE_ENTITY,
+        // The tool works: it is the call that it cannot do, now or ever. A defect of the tool is one of the other kinds.
+        ErrorKind::Failed if error.is_retryable() => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorKind::Failed | ErrorKind::InvalidArguments | ErrorKind::Retry => {
+            StatusCode::UNPROCESSABLE_ENTITY
+        }
         ErrorKind::RateLimited | ErrorKind::Exhausted => StatusCode::TOO_MANY_REQUESTS,
         ErrorKind::Cancelled | ErrorKind::Disabled => StatusCode::SERVICE_UNAVAILABLE,
         ErrorKind::TimedOut => StatusCode::GATEWAY_TIMEOUT,
