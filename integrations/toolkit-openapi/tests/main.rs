@@ -22,6 +22,8 @@ mod recorder;
 mod round_trip;
 #[cfg(feature = "server")]
 mod rules;
+#[cfg(feature = "client")]
+mod sent_requests;
 #[cfg(feature = "server")]
 mod served;
 #[cfg(feature = "server")]

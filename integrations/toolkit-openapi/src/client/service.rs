@@ -210,6 +210,14 @@ impl Call<'_> {
         loop {
             let client = self.service.client(&request.uri().to_string());
             let sent = redirects_followed(&client, request.clone()).await;
+            if let Ok(response) = &sent
+                && redirect(request, response).is_some()
+            {
+                let message = format!(
+                    "the service redirects it more than {REDIRECTS} times; another call will fail as well"
+                );
+                return Err(ToolError::failed(message));
+            }
             let wait = match &sent {
                 Ok(response) if is_passing(response.status) => retry_after(&response.headers),
                 Err(error) if error.kind() == HttpErrorKind::Connection && !error.is_lasting() => None,
@@ -263,7 +271,7 @@ fn is_passing(status: StatusCode) -> bool {
     matches!(status.as_u16(), 500 | 502 | 503 | 504)
 }
 
-/// Sends a request, and follows redirects within its server.
+/// Sends a request, and follows redirects within its server, up to a number of them.
 async fn redirects_followed(
     client: &HttpClient,
     mut request: Request<Bytes>,

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 use toolkit_core::ToolError;
 
-/// Writes the body. `None` if it is optional and no argument is for it.
+/// Writes the body. `None` if it is optional and no argument is for it, or only an empty object.
 pub(super) fn write(
     body: &Body,
     reserved: Reserved<'_>,
@@ -18,6 +18,8 @@ pub(super) fn write(
 ) -> Result<Option<WrittenBody>, ToolError> {
     match &body.source {
         BodySource::Whole(argument) => match arguments.values.get(argument) {
+            // Services refuse an empty object where they expect no body, as with `DELETE`.
+            Some(Value::Object(members)) if members.is_empty() && !body.is_required => Ok(None),
             Some(value) => whole(&body.media_type, argument, value, reserved, arguments).map(Some),
             None if body.is_required => Err(refused(argument, "the body of the request, is missing")),
             None => Ok(None),
