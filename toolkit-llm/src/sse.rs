@@ -1,7 +1,12 @@
-//! Decodes streamed bytes into events. The bytes are server-sent events, or one JSON object per line.
+//! Decodes streamed bytes into events. The bytes are server-sent events, or JSON objects that begin on a line of their own.
+
+use crate::stream::scan::ObjectScanner;
 
 /// The maximum size of one event in bytes. No event of a model's answer is longer.
 pub(super) const LONGEST: usize = 64 << 20;
+
+/// The beginnings of the lines of a server-sent event.
+const FIELDS: [&[u8]; 5] = [b"data", b"event", b"id", b"retry", b":"];
 
 /// The value expected in place of an event that is longer than [`LONGEST`].
 pub(super) const TOO_LONG: &str = "an event of at most 64 MiB";
@@ -14,6 +19,9 @@ pub(super) const TOO_LONG: &str = "an event of at most 64 MiB";
 pub(super) struct SseDecoder {
     line: Vec<u8>,
     data: Option<Vec<u8>>,
+    /// A JSON object that goes on in the next line, and its end. Google writes an error in lines, also after events.
+    object: Vec<u8>,
+    scanner: ObjectScanner,
     after_carriage_return: bool,
     is_started: bool,
 }
@@ -34,7 +42,7 @@ impl SseDecoder {
             }
             self.after_carriage_return = end == Some(b'\r');
             self.line.extend_from_slice(text);
-            if self.line.len() + self.data.as_ref().map_or(0, Vec::len) > LONGEST {
+            if self.line.len() + self.object.len() + self.data.as_ref().map_or(0, Vec::len) > LONGEST {
                 *self = Self { is_started: true, ..Self::default() };
                 return Err(TOO_LONG);
             }
@@ -63,10 +71,12 @@ impl SseDecoder {
         if line.is_empty() {
             return self.data.take().map(text);
         }
-        // No field of an event begins with `{`, so this server sends one JSON object per line.
-        if line.starts_with(b"{") && line.ends_with(b"}") {
-            return Some(text(line));
+        // No field of an event begins with `{`, and no line of an object with the name of a field.
+        let is_field = FIELDS.iter().any(|field| line.starts_with(field));
+        if !is_field && (self.scanner.is_open() || line.starts_with(b"{")) {
+            return self.push_object(&line);
         }
+        (self.object, self.scanner) = Default::default();
         let value = match line.strip_prefix(b"data") {
             Some([]) => &[][..],
             Some([b':', b' ', value @ ..] | [b':', value @ ..]) => value,
@@ -80,6 +90,23 @@ impl SseDecoder {
             None => self.data = Some(value.to_vec()),
         }
         None
+    }
+
+    /// Adds a line to the object. Returns the object if it has come to its end.
+    fn push_object(&mut self, line: &[u8]) -> Option<String> {
+        for byte in line.iter().chain(b"\n") {
+            self.scanner.push_byte(*byte);
+        }
+        self.object.extend_from_slice(line);
+        self.object.push(b'\n');
+        if self.scanner.is_open() {
+            return None;
+        }
+        let object = std::mem::take(&mut self.object);
+        let scanner = std::mem::take(&mut self.scanner);
+        // What is no object is refused as an event.
+        let is_event = scanner.is_complete() || line.ends_with(b"}");
+        is_event.then(|| text(object.trim_ascii_end().to_vec()))
     }
 }
 
@@ -120,6 +147,16 @@ mod tests {
     fn a_line_of_json_is_an_event() {
         check("{\"a\": 1}\n{\"b\": 2}\r\n\n{\"c\": 3}", &["{\"a\": 1}", "{\"b\": 2}", "{\"c\": 3}"]);
         check("{\n", &[]);
+    }
+
+    #[test]
+    fn an_object_may_go_on_in_the_next_lines() {
+        let error = "{\n  \"error\": {\n    \"message\": \"}\"\n\n  }\n}";
+        let read = error.replace("\n\n", "\n");
+        check(error, &[&read]);
+        check(&format!("data: a\n\n{error}\r\ndata: b\n\n"), &["a", &read, "b"]);
+        check(&format!("{{\"a\": 1}}\n{error}\n{{\"b\": 2}}"), &["{\"a\": 1}", &read, "{\"b\": 2}"]);
+        check("{\ndata: a\n\n", &["a"]);
     }
 
     #[test]

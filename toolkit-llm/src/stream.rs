@@ -128,7 +128,7 @@ impl StreamAccumulator {
 
     /// Processes the next bytes of a response body. The bytes may be split anywhere, even within a character.
     ///
-    /// The body contains server-sent events, one JSON object per line, a list of JSON objects, or the binary event
+    /// The body contains server-sent events, JSON objects that begin on lines of their own, a list of JSON objects, or the binary event
     /// stream of Amazon Web Services. The encoding is recognised from the first byte.
     ///
     /// The returned errors are the errors of [`push`](Self::push), and errors for events with invalid JSON or

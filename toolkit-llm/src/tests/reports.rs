@@ -205,3 +205,36 @@ fn the_largest_token_counts_are_added_without_overflow() {
         assert_eq!(usage.total(), u64::MAX, "{format}");
     }
 }
+
+/// Google writes errors over several lines, also after events that announce the end.
+#[test]
+fn an_error_in_lines_after_the_events_or_in_place_of_them_ends_the_answer() {
+    let gemini = r#"{"candidates": [{"content": {"parts": [{"text": "First "}]}, "finishReason": "STOP"}]}"#;
+    let chat = r#"{"choices": [{"index": 0, "delta": {"content": "First "}, "finish_reason": "stop"}]}"#;
+    let report =
+        json!({"error": {"code": 499, "message": "The operation was {cancelled}.", "status": "CANCELLED"}});
+    let written = format!("{report:#}");
+    for (format, event) in [(ApiFormat::Gemini, gemini), (ApiFormat::OpenAiChat, chat)] {
+        let lines = [format!("data: {event}\n\n"), format!("{event}\n"), String::new()];
+        for (before, end, size) in lines.iter().flat_map(|before| {
+            ["", "\n", "\r\n\r\n"]
+                .into_iter()
+                .flat_map(move |end| [1, 7, 1_000].map(|size| (before, end, size)))
+        }) {
+            let body =
+                format!("{before}{written}{end}").replace('\n', if end.len() > 2 { "\r\n" } else { "\n" });
+            let mut stream = format.accumulator();
+            let read: Vec<_> =
+                body.as_bytes().chunks(size).flat_map(|bytes| stream.push_bytes(bytes)).collect();
+            let ended = stream.finish();
+            let errors = read.iter().filter_map(|read| read.as_ref().err()).chain(&ended.failure);
+            let errors: Vec<_> = errors.filter_map(|error| error.report()).collect();
+            assert_eq!(errors, ["the service reported an error: The operation was {cancelled}."], "{body}");
+            assert!(!ended.is_complete);
+            if !before.is_empty() {
+                let response = ended.response.expect("a text");
+                assert_eq!((response.text.as_str(), response.finish), ("First ", FinishReason::Interrupted));
+            }
+        }
+    }
+}
