@@ -6,6 +6,8 @@ pub(crate) mod anthropic;
 pub(crate) mod bedrock;
 #[cfg(any(feature = "api-cohere", feature = "api-ollama"))]
 pub(crate) mod chat_messages;
+#[cfg(all(feature = "model", any(feature = "api-anthropic", feature = "api-bedrock")))]
+mod claude;
 #[cfg(feature = "api-cohere")]
 pub(crate) mod cohere;
 #[cfg(feature = "api-gemini")]

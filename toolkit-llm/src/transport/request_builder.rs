@@ -48,6 +48,17 @@ impl<'a> RequestBuilder<'a> {
         }
     }
 
+    /// Removes the value at `path`, and the object around it if nothing else is in it. Returns whether there was a value.
+    pub(crate) fn remove(&mut self, path: &str) -> bool {
+        let Some((outer, name)) = path.split_once('/') else { return self.body.shift_remove(path).is_some() };
+        let Some(Value::Object(fields)) = self.body.get_mut(outer) else { return false };
+        let is_removed = fields.shift_remove(name).is_some();
+        if is_removed && fields.is_empty() {
+            self.body.shift_remove(outer);
+        }
+        is_removed
+    }
+
     /// Reports that an option is lost or changed.
     pub(crate) fn lose(&mut self, option: &str, reason: impl Into<String>) {
         self.losses.push(SchemaLoss::new(format!("/options/{option}"), option, reason));

@@ -1,5 +1,6 @@
 //! Requests of the Messages API: thinking, cache points and the container of a turn.
 
+use crate::apis::claude::drop_sampling;
 use crate::message::{AssistantMessage, Message, NativeMessages};
 use crate::model::{CachePoint, Effort, ModelRequest, PromptCache, Thinking};
 use crate::transport::{
@@ -132,6 +133,7 @@ fn begins_with_thinking(message: &AssistantMessage) -> bool {
 }
 
 fn write_thinking(builder: &mut RequestBuilder<'_>) {
+    drop_sampling(builder, ["temperature", "top_p"]);
     let options = &builder.request.options;
     let thinking = match options.thinking {
         None | Some(Thinking::Off) => {

@@ -1,5 +1,6 @@
 //! Requests of Bedrock's Converse API.
 
+use crate::apis::claude::drop_sampling;
 use crate::model::{CachePoint, PromptCache};
 use crate::transport::{
     CacheSupport, InstructionsField, RequestBuilder, RequestFacts, Server, Tier, with_lifetime,
@@ -31,6 +32,7 @@ static FACTS: RequestFacts = RequestFacts {
         );
     },
     write_thinking: |builder| {
+        drop_sampling(builder, ["inferenceConfig/temperature", "inferenceConfig/topP"]);
         builder.lose_thinking("the field depends on the model; set it in `additionalModelRequestFields`");
     },
     write_cache,

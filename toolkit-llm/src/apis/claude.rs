@@ -1,0 +1,91 @@
+//! What models of Anthropic refuse, in each API that reaches them.
+
+use crate::transport::RequestBuilder;
+
+/// Removes the sampling options that the model refuses. `paths` are the paths of `temperature` and `top_p` in the body.
+///
+/// Claude 4.7 and later refuse both: "`temperature` is deprecated for this model". From Claude 4.1 on, the service refuses
+/// both together: "`temperature` and `top_p` cannot both be specified for this model".
+pub(crate) fn drop_sampling(builder: &mut RequestBuilder<'_>, paths: [&str; 2]) {
+    let Some(version) = claude_version(builder.model) else { return };
+    if version >= (4, 7) {
+        for (option, path) in ["temperature", "top_p"].into_iter().zip(paths) {
+            if builder.remove(path) {
+                builder.lose(option, "the model has no sampling options");
+            }
+        }
+    } else if version >= (4, 1) && builder.request.options.temperature.is_some() && builder.remove(paths[1]) {
+        builder.lose("top_p", "the model refuses it together with `temperature`");
+    }
+}
+
+/// Returns the version in the name of a Claude model, such as (4, 7) for `claude-opus-4-7` and (3, 5) for
+/// `claude-3-5-haiku-20241022`. Returns `None` for other names.
+fn claude_version(model: &str) -> Option<(u32, u32)> {
+    let (_, name) = model.rsplit_once("claude-")?;
+    // A longer number is a date.
+    let number = |part: &str| part.parse().ok().filter(|_| part.len() <= 2);
+    let mut parts = name.split(|c: char| !c.is_ascii_alphanumeric());
+    let major = parts.by_ref().find_map(number)?;
+    Some((major, parts.next().and_then(number).unwrap_or(0)))
+}
+
+#[cfg(all(test, feature = "api-anthropic", feature = "api-bedrock"))]
+mod tests {
+    use super::*;
+    use crate::ApiFormat::{Anthropic, Bedrock};
+    use crate::message::Message;
+    use crate::model::{ModelOptions, ModelRequest};
+    use crate::transport::encode_request;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn a_name_has_the_version_of_the_model() {
+        for (name, version) in [
+            ("claude-opus-4-7", Some((4, 7))),
+            ("claude-opus-5-20260724", Some((5, 0))),
+            ("claude-sonnet-4-20250514", Some((4, 0))),
+            ("claude-haiku-4-5@20251001", Some((4, 5))),
+            ("us.anthropic.claude-opus-4-7-v1:0", Some((4, 7))),
+            ("anthropic.claude-opus-4-20250514-v1:0", Some((4, 0))),
+            ("claude-3-5-haiku-latest", Some((3, 5))),
+            ("anthropic/claude-opus-4.8", Some((4, 8))),
+            ("claude-opus-latest", None),
+            ("gpt-5", None),
+        ] {
+            assert_eq!(claude_version(name), version, "{name}");
+        }
+    }
+
+    #[test]
+    fn sampling_options_that_the_model_refuses_are_lost() {
+        let options = ModelOptions::new().with_temperature(0.2).with_top_p(0.9);
+        let request = ModelRequest::new([Message::user("hi")]).with_options(options);
+        for (version, kept) in [
+            ("opus-4-20250514", &["temperature", "top_p"][..]),
+            ("opus-4-1", &["temperature"]),
+            ("sonnet-4-6", &["temperature"]),
+            ("opus-4-7", &[]),
+            ("opus-5", &[]),
+            ("latest", &["temperature", "top_p"]),
+        ] {
+            for (format, prefix, names) in [
+                (Anthropic, "claude", ["/temperature", "/top_p"]),
+                (Bedrock, "anthropic.claude", ["/inferenceConfig/temperature", "/inferenceConfig/topP"]),
+            ] {
+                let encoded = encode_request(format, &format!("{prefix}-{version}"), &request, false);
+                let body = Value::from(encoded.body);
+                for (name, path) in ["temperature", "top_p"].into_iter().zip(names) {
+                    let is_lost = encoded.losses.iter().any(|loss| loss.path == format!("/options/{name}"));
+                    let is_kept = kept.contains(&name);
+                    assert_eq!(
+                        (body.pointer(path).is_some(), is_lost),
+                        (is_kept, !is_kept),
+                        "{version} {body}"
+                    );
+                }
+                assert_ne!(body.get("inferenceConfig"), Some(&json!({})));
+            }
+        }
+    }
+}
