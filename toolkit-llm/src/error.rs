@@ -184,7 +184,15 @@ impl std::error::Error for UnknownApiFormat {}
 pub(crate) fn reported_error(fields: &Map<String, Value>) -> Option<Report> {
     let is_error =
         ["object", "type"].iter().any(|mark| fields.get(*mark).is_some_and(|mark| mark == "error"));
-    let error = fields.get("error").filter(|error| !error.is_null());
+    // Some servers send an empty error beside the answer.
+    let is_beside = !is_error && fields.len() > 1;
+    let says_nothing = |error: &Value| match error {
+        Value::Null => true,
+        Value::String(text) => is_beside && text.is_empty(),
+        Value::Object(members) => is_beside && members.is_empty(),
+        _ => false,
+    };
+    let error = fields.get("error").filter(|error| !says_nothing(error));
     let is_bare = is_error && fields.contains_key("message");
     error.map(Report::of).or_else(|| is_bare.then(|| Report::of(&Value::Object(fields.clone()))))
 }

@@ -168,7 +168,10 @@ impl FinishReason {
 
     /// Returns whether it is unknown what the provider's word means.
     pub(crate) fn is_unknown(&self) -> bool {
-        matches!(self, Self::Other(_)) && !self.is_paused()
+        // With these reasons, Gemini sends whole calls: to no tool of the request, or after too many others.
+        const WITH_CALLS: [&str; 2] = ["UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"];
+        let Self::Other(reason) = self else { return false };
+        !self.is_paused() && !WITH_CALLS.contains(&reason.as_str())
     }
 
     /// Returns whether a call that looks unfinished counts as cut off.

@@ -238,3 +238,40 @@ fn an_error_in_lines_after_the_events_or_in_place_of_them_ends_the_answer() {
         }
     }
 }
+
+#[test]
+fn an_empty_error_beside_an_answer_says_nothing() {
+    for error in [json!({}), json!(""), json!(null)] {
+        let mut stream = ApiFormat::OpenAiChat.accumulator();
+        let piece =
+            json!({"error": error, "choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}]});
+        assert_eq!(stream.push(&piece).map(|events| events.len()), Ok(1), "{error}");
+        assert_eq!(stream.finish().response.map(|response| response.text).as_deref(), Ok("Hi"));
+        let alone = json!({"error": error});
+        assert_eq!(ApiFormat::OpenAiChat.accumulator().push(&alone).is_ok(), error.is_null(), "{error}");
+    }
+    let failed = json!({"type": "error", "error": {}});
+    assert!(ApiFormat::Anthropic.accumulator().push(&failed).is_err());
+}
+
+/// Gemini names these reasons beside whole calls.
+#[test]
+fn calls_that_came_too_often_or_unasked_are_whole() {
+    for reason in ["UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "NEW_REASON"] {
+        let body = json!({"candidates": [{"finishReason": reason,
+            "content": {"role": "model", "parts": [{"functionCall": {"name": "list_files", "args": {}}}]}}]});
+        let response = ApiFormat::Gemini.parse_response(&body).unwrap();
+        let [call] = response.calls.as_slice() else { panic!("{:?}", response.calls) };
+        let is_whole = call.arguments.as_str() == "{}";
+        assert_eq!(is_whole, reason != "NEW_REASON", "{reason}");
+        assert_eq!(response.native[0] == body["candidates"][0]["content"], is_whole);
+    }
+}
+
+#[test]
+fn a_blocked_prompt_is_reported_with_its_message_alone() {
+    let body = json!({"promptFeedback": {"blockReasonMessage": "Message"}});
+    let error = ApiFormat::Gemini.parse_response(&body).unwrap_err();
+    assert_eq!(error.report(), Some("the prompt was blocked: Message"));
+    assert_eq!((error.code(), error.is_blocked()), (None, true));
+}

@@ -167,6 +167,10 @@ impl<'a> Subset<'_, '_, 'a> {
                     let reason = "no value is valid for this required property";
                     self.writer.losses.widen(&property.path, "type", reason);
                 }
+                None if !self.rules.closed => {
+                    let reason = "no value is valid for this property, so it is left out";
+                    self.writer.losses.widen(&property.path, "type", reason);
+                }
                 None => {}
             }
         }

@@ -168,7 +168,7 @@ pub(super) fn failure(candidate: &Fields, has_parts: bool, has_calls: bool) -> O
     };
     let message = get(candidate, "finishMessage").and_then(Value::as_str);
     let is_blocked = FinishReason::parse(reason) == FinishReason::Refused;
-    failed.then(|| report("the model stopped", reason, message, is_blocked))
+    failed.then(|| report("the model stopped", Some(reason), message, is_blocked))
 }
 
 /// Returns the error reported by the service, or the reason why it blocked the prompt.
@@ -182,14 +182,17 @@ pub(super) fn reported_error(body: &Fields) -> Option<Report> {
 /// Returns the reason why the service blocked the prompt.
 pub(super) fn block(body: &Fields) -> Option<Report> {
     let feedback = get(body, "promptFeedback")?.as_object()?;
-    let reason = get(feedback, "blockReason")?.as_str()?;
+    let reason = get(feedback, "blockReason").and_then(Value::as_str);
     let message = get(feedback, "blockReasonMessage").and_then(Value::as_str);
-    Some(report("the prompt was blocked", reason, message, true))
+    (reason.is_some() || message.is_some()).then(|| report("the prompt was blocked", reason, message, true))
 }
 
-fn report(what: &str, code: &str, message: Option<&str>, is_blocked: bool) -> Report {
-    let message = message.map_or_else(String::new, |message| format!(": {message}"));
-    Report { text: format!("{what}: {code}{message}"), code: code.to_owned(), is_blocked }
+fn report(what: &str, code: Option<&str>, message: Option<&str>, is_blocked: bool) -> Report {
+    let mut text = what.to_owned();
+    for part in [code, message].into_iter().flatten() {
+        text.push_str(&format!(": {part}"));
+    }
+    Report { text, code: code.unwrap_or_default().to_owned(), is_blocked }
 }
 
 pub(super) fn no_content(path: &str, reason: Option<Report>) -> WireError {

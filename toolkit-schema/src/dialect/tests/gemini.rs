@@ -125,6 +125,18 @@ fn gemini_gets_no_closed_objects() {
 }
 
 #[test]
+fn a_property_without_valid_values_is_left_out_of_an_open_object_with_a_loss() {
+    for never in [json!(false), json!({"not": {}})] {
+        let schema = json!({"type": "object", "properties": {"a": {"type": "string"}, "none": never}});
+        let converted = Gemini.convert(&schema);
+        assert_eq!(converted.schema, json!({"type": "object", "properties": {"a": {"type": "string"}}}));
+        assert_eq!(losses(&converted.losses), ["type at /properties/none"]);
+        // A closed object allows no other members.
+        assert_eq!(OpenAiStrict.convert(&schema).losses, []);
+    }
+}
+
+#[test]
 fn gemini_gets_recursion_cut_off() {
     let converted = Gemini.convert(&json!({
         "type": "object",
