@@ -1,5 +1,9 @@
 //! Items used by macro-generated code. This module is not part of the public API and may change in any
 //! release.
+//!
+//! Generated code stands in modules of users, whose traits may give every type more methods. A method that is called
+//! with a dot is therefore inherent and takes what stands before the dot by value, so it is found first; or its name
+//! begins with `toolkit_`. Names that are looked up in traits always begin so.
 
 #![allow(missing_docs)]
 

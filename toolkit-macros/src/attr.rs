@@ -124,7 +124,7 @@ pub(crate) const METADATA: &[(&[&str], ValueParser)] = &[
         let tags = texts(input)?;
         // Constants of different types have a common type only after conversion to `ToolTag`.
         let are_literals = tags.len() == 1 || tags.iter().all(|tag| only_string(tag).is_some());
-        let converted = |tag: &Expr| quote!(__toolkit::ToolTag::from(#tag));
+        let converted = |tag: &Expr| quote!(::core::convert::Into::<__toolkit::ToolTag>::into(#tag));
         let tags: Vec<TokenStream> = if are_literals {
             tags.iter().map(ToTokens::to_token_stream).collect()
         } else {

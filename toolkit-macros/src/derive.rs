@@ -336,7 +336,7 @@ fn implementations(ident: &Ident, generics: &Generics, is_valid: bool) -> TokenS
             }
 
             fn schema_id() -> ::std::borrow::Cow<'static, str> {
-                ::std::borrow::Cow::Owned(::std::format!("{}::{}", #path, Self::schema_name()))
+                ::std::borrow::Cow::Owned(::std::format!("{}::{}", #path, <Self as __toolkit::schemars::JsonSchema>::schema_name()))
             }
 
             fn json_schema(generator: &mut __toolkit::schemars::SchemaGenerator) -> __toolkit::schemars::Schema {

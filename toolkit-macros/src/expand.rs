@@ -121,7 +121,7 @@ fn output_schema(model: &Model<'_>) -> TokenStream {
     let is_impl = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == "impl");
     match &model.draft.sig.output {
         ReturnType::Type(_, ty) if find_token(ty.to_token_stream(), &is_impl).is_none() => {
-            quote_spanned!(ty.span()=> __toolkit::Returned::<#ty>::TYPE.of_success().output_schema())
+            quote_spanned!(ty.span()=> __toolkit::Returned::<#ty>::TYPE.toolkit_success().toolkit_output_schema())
         }
         _ => quote!(__toolkit::None),
     }
@@ -149,7 +149,7 @@ pub(crate) fn toolset(
             #(#cfgs)*
             {
                 #items
-                __tools.push({ #tool } #bind);
+                ::std::vec::Vec::push(&mut __tools, { #tool } #bind);
             }
         }
     });

@@ -2,7 +2,9 @@
 
 #![allow(dead_code, reason = "fields that are only shown count as dead")]
 
-use tk::{ToolParams, tool, toolset};
+use std::future::ready;
+use std::sync::Arc;
+use tk::{ToolContext, ToolParams, tool, toolset};
 
 macro_rules! make_tool {
     ($(#[$attr:meta])* $name:ident($first:ident: $ty:ty = $default:expr, $second:ident) -> $ret:ty $body:block) => {
@@ -102,3 +104,82 @@ macro_rules! make_set {
 }
 
 make_set!(Generated, plus, n: i64, 10);
+
+macro_rules! make_async_tool {
+    ($name:ident($arg:ident: $ty:ty) -> $ret:ty $body:block) => {
+        /// Waits.
+        #[tool]
+        pub async fn $name($arg: $ty) -> $ret $body
+    };
+}
+
+make_async_tool!(later(n: i64) -> i64 { ready(n).await });
+make_async_tool!(later_text(text: &str) -> String { ready(text.to_owned()).await });
+
+macro_rules! make_tool_of_types {
+    ($name:ident, $state:ident, $arg:ident, $ret:ident) => {
+        /// Takes types of its caller.
+        #[tool]
+        pub async fn $name(#[state] count: &$state, #[param(flatten)] arg: $arg) -> $ret {
+            ready(format!("{count} {}", arg.city)).await
+        }
+    };
+}
+
+/// Arguments as a struct.
+#[derive(Debug, Clone, ToolParams)]
+pub struct Whole {
+    /// The city.
+    city: String,
+}
+
+make_tool_of_types!(with_types, u64, Whole, String);
+
+macro_rules! tools_of_items {
+    ($($item:item)*) => {
+        $(
+            #[tool]
+            $item
+        )*
+    };
+}
+
+tools_of_items! {
+    /// Doubles.
+    pub async fn doubled(n: i64) -> i64 {
+        ready(n * 2).await
+    }
+
+    /// Halves.
+    #[must_use]
+    pub fn halved(n: Option<i64>, context: &ToolContext) -> String {
+        format!("{n:?} {}", context.tool_name())
+    }
+}
+
+/// A generated toolset that waits.
+#[derive(Debug)]
+#[allow(missing_copy_implementations, reason = "the lint is about generated code here")]
+pub struct Waiting(pub i64);
+
+macro_rules! make_async_set {
+    ($owner:ident, $name:ident, $shared:ident, $arg:ident: $ty:ty) => {
+        /// Generated.
+        #[toolset(namespace = "waiting")]
+        impl $owner {
+            /// Waits.
+            #[tool]
+            pub async fn $name(&self, $arg: $ty) -> $ty {
+                ready(self.0 + $arg).await
+            }
+
+            /// Waits with a shared value.
+            #[tool]
+            pub async fn $shared(self: Arc<Self>, $arg: $ty) -> $ty {
+                ready(self.0 - $arg).await
+            }
+        }
+    };
+}
+
+make_async_set!(Waiting, add, subtract, n: i64);

@@ -18,6 +18,7 @@ pub mod params;
 pub mod plain;
 pub mod returns;
 pub mod sets;
+pub mod shadowed;
 
 /// The facade under a third path.
 pub use toolkit_ai as kit;

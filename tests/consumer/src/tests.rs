@@ -1,6 +1,9 @@
 //! Discovery and calls of every tool, without an async runtime.
 
-use crate::{bare, generated, kit, params, plain, sets};
+use crate::{bare, generated, kit, params, plain, sets, shadowed};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -26,6 +29,9 @@ fn registry() -> ToolRegistry {
     registry.register_all(Arc::new(sets::inside::Other(9))).expect("no collisions");
     registry.register_all(Arc::new(sets::inside::local())).expect("no collisions");
     registry.register_all(Arc::new(generated::Generated(5))).expect("no collisions");
+    registry.register_all(Arc::new(generated::Waiting(5))).expect("no collisions");
+    registry.register_all(Arc::new(shadowed::Set("set"))).expect("no collisions");
+    registry.register_all(Arc::new(shadowed::pushing::Pushed)).expect("no collisions");
     registry.register_all(Arc::new(bare::Set)).expect("no collisions");
     registry.register_all(Arc::new(sets::Desk::<u16, 2> { rows: vec![7, 8, 9] })).expect("no collisions");
     registry.register_all(Arc::new(sets::Named("name"))).expect("no collisions");
@@ -46,13 +52,40 @@ fn every_tool_is_discovered() {
     let discovered = ToolRegistry::discover().expect("no collisions");
     let names: Vec<&str> = discovered.iter_definitions().map(|tool| tool.name.as_str()).collect();
     let returns = names.iter().filter(|name| name.starts_with("returns-")).count();
-    assert_eq!((returns, names.len()), (23, 46), "{names:?}");
-    assert_eq!(registry().len() - names.len(), 14);
+    assert_eq!((returns, names.len()), (23, 53), "{names:?}");
+    assert_eq!(registry().len() - names.len(), 19);
     let local: Vec<String> =
         plain::local().iter().map(|tool| kit::Tool::definition(tool).name.to_string()).collect();
     assert_eq!(local, ["add", "deeper", "deep"]);
     assert_eq!(plain::outer::tools().len(), 3);
     assert_eq!(Arc::new(generated::Generated(1)).tools().len(), 1);
+}
+
+/// The module `shadowed` has each method that generated code calls with a dot, except those with names of our own.
+#[test]
+fn each_called_method_is_shadowed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let shadowed = fs::read_to_string(root.join("src/shadowed.rs")).expect("the module");
+    let shadowed: BTreeSet<&str> = shadowed.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+    let mut called = BTreeSet::new();
+    for entry in fs::read_dir(root.join("../../toolkit-macros/src/snapshots")).expect("the expansions") {
+        let text = fs::read_to_string(entry.expect("an entry").path()).expect("a text");
+        let (_, expansion) = text.split_once("\n---\n").expect("a snapshot has a head");
+        for part in expansion.split('.').skip(1) {
+            let end = part.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(part.len());
+            let (name, after) = part.split_at(end);
+            if name.starts_with(char::is_alphabetic) && (after.starts_with('(') || after.starts_with("::<")) {
+                let _ = called.insert(name.to_owned());
+            }
+        }
+    }
+    assert!(called.len() > 20, "{called:?}");
+    // The body of a method in a snapshot.
+    let _ = called.remove("change");
+    let ours = |name: &String| name.starts_with("toolkit_");
+    let missing: Vec<&String> =
+        called.iter().filter(|name| !ours(name) && !shadowed.contains(name.as_str())).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 #[test]
@@ -76,6 +109,22 @@ fn every_tool_can_be_called() {
             "Record { left: -1, type: Some(2.0) } SecondOne",
         ),
         ("generated-plus", json!({}), "15"),
+        (
+            "shadowed-everything",
+            json!({"text": "a", "place": {"city": "b", "r": 2}, "unit": {"kind": "Of", "size": 3}}),
+            "a Some(Place { city: \"b\", radius: 2.0, parts: [], more: None }) None 3 Left Of(3) 7 Some(7) shadowed-everything",
+        ),
+        ("shadowed-whole", json!({"parts": [2]}), "[2]"),
+        ("shadowed_set-show", json!({"prefix": "a"}), "aset"),
+        ("shadowed_set-show_shared", json!({}), "set"),
+        ("pushed-add", json!({"n": 1}), "2"),
+        ("later", json!({"n": 3}), "3"),
+        ("later_text", json!({"text": "a"}), "a"),
+        ("with_types", json!({"city": "b"}), "7 b"),
+        ("doubled", json!({"n": 2}), "4"),
+        ("halved", json!({}), "None halved"),
+        ("waiting-add", json!({"n": 1}), "6"),
+        ("waiting-subtract", json!({"n": 1}), "4"),
         ("counter-add", json!({"by": 3}), "3"),
         ("counter-describe", json!({"detail": 4}), "4 Mutex { data: 0, poisoned: false, .. }"),
         ("desk-show", json!({}), "[7, 8]"),

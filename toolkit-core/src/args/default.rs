@@ -1,7 +1,7 @@
 //! Converts the default values of parameters to JSON for the schema.
 //!
-//! Generated code calls `default_value(value).to_value()` for the value of an expression, and
-//! `default_value(value).of_type()` for the value of `Default`. Method resolution picks the implementation by
+//! Generated code calls `default_value(value).toolkit_value()` for the value of an expression, and
+//! `default_value(value).toolkit_value_of_type()` for the value of `Default`. Method resolution picks the implementation by
 //! the type: `Serialize`, then an enum of plain variants, then an empty container, then the compiler's message
 //! about the missing `Serialize`.
 
@@ -43,16 +43,16 @@ pub const fn default_value<T>(value: T) -> DefaultValue<T> {
 /// The conversion of default values of `Serialize` types.
 pub trait DefaultBySerialize {
     /// Returns the value as JSON.
-    fn to_value(&self) -> DefaultJson;
+    fn toolkit_value(&self) -> DefaultJson;
 
     /// Returns the value of `Default` as JSON.
-    fn of_type(&self) -> DefaultJson {
-        self.to_value()
+    fn toolkit_value_of_type(&self) -> DefaultJson {
+        self.toolkit_value()
     }
 }
 
 impl<T: Serialize> DefaultBySerialize for DefaultValue<T> {
-    fn to_value(&self) -> DefaultJson {
+    fn toolkit_value(&self) -> DefaultJson {
         // Serialize to text first: a direct conversion turns the `f32` 0.1 into 0.10000000149011612.
         let text = serde_json::to_string(&self.0.0.0.0).map_err(|error| error.to_string())?;
         let is_exact = Json::parse(&text).is_ok_and(|value| value.is_exact());
@@ -67,16 +67,16 @@ pub trait PlainVariants: ToolParams {}
 /// variant.
 pub trait DefaultByVariant {
     /// Returns the name of the variant as JSON.
-    fn to_value(&self) -> DefaultJson;
+    fn toolkit_value(&self) -> DefaultJson;
 
     /// Returns the name of the variant of `Default` as JSON.
-    fn of_type(&self) -> DefaultJson {
-        self.to_value()
+    fn toolkit_value_of_type(&self) -> DefaultJson {
+        self.toolkit_value()
     }
 }
 
 impl<T: PlainVariants> DefaultByVariant for PlainVariant<T> {
-    fn to_value(&self) -> DefaultJson {
+    fn toolkit_value(&self) -> DefaultJson {
         let is_same = |name: &Value| {
             T::deserialize(name).is_ok_and(|variant| discriminant(&variant) == discriminant(&self.0.0.0))
         };
@@ -134,11 +134,11 @@ containers! {
 /// The conversion of the value of `Default` for a container.
 pub trait DefaultByContainer {
     /// Returns the value of `Default` as JSON.
-    fn of_type(&self) -> DefaultJson;
+    fn toolkit_value_of_type(&self) -> DefaultJson;
 }
 
 impl<T: Container> DefaultByContainer for Emptiable<T> {
-    fn of_type(&self) -> DefaultJson {
+    fn toolkit_value_of_type(&self) -> DefaultJson {
         let empty = self.0.0.empty();
         empty.map(Some).ok_or_else(|| {
             "it is not empty, and the type inside is not `Serialize`; derive `Serialize`, or add \
@@ -164,7 +164,7 @@ impl<T: Serialize> WritableDefault for T {}
 
 impl<T> Unwritable<T> {
     /// Makes the compiler report the missing `Serialize` implementation; never called.
-    pub const fn to_value(&self) -> DefaultJson
+    pub const fn toolkit_value(&self) -> DefaultJson
     where
         T: WritableDefault,
     {
@@ -172,7 +172,7 @@ impl<T> Unwritable<T> {
     }
 
     /// Makes the compiler report the missing `Serialize` implementation; never called.
-    pub const fn of_type(&self) -> DefaultJson
+    pub const fn toolkit_value_of_type(&self) -> DefaultJson
     where
         T: WritableDefault,
     {

@@ -203,7 +203,7 @@ pub struct ParamType<T>(PhantomData<T>);
 
 impl<T> ParamType<Option<T>> {
     /// Returns the schema of an optional `T`.
-    pub fn schema(generator: &mut SchemaGenerator) -> ParamSchema
+    pub fn toolkit_schema(generator: &mut SchemaGenerator) -> ParamSchema
     where
         T: ToolParams,
     {
@@ -211,18 +211,18 @@ impl<T> ParamType<Option<T>> {
     }
 
     /// Returns the schema of an optional `T` for a parameter taken as `Option<&T>`.
-    pub fn shared_schema(generator: &mut SchemaGenerator) -> ParamSchema
+    pub fn toolkit_shared_schema(generator: &mut SchemaGenerator) -> ParamSchema
     where
         T: SharedParams,
     {
-        Self::schema(generator)
+        Self::toolkit_schema(generator)
     }
 }
 
 /// The counterpart of `ParamType` for types other than `Option`.
 pub trait PlainParamType<T> {
     /// Returns the schema of the type.
-    fn schema(generator: &mut SchemaGenerator) -> ParamSchema
+    fn toolkit_schema(generator: &mut SchemaGenerator) -> ParamSchema
     where
         T: ToolParams,
     {
@@ -230,11 +230,11 @@ pub trait PlainParamType<T> {
     }
 
     /// Returns the schema of the type for a parameter taken as `&T` or `Arc<T>`.
-    fn shared_schema(generator: &mut SchemaGenerator) -> ParamSchema
+    fn toolkit_shared_schema(generator: &mut SchemaGenerator) -> ParamSchema
     where
         T: SharedParams,
     {
-        Self::schema(generator)
+        Self::toolkit_schema(generator)
     }
 }
 
@@ -261,13 +261,13 @@ pub struct Exactness<T>(PhantomData<T>);
 
 impl<T: ExactType> Exactness<T> {
     /// The type is an `ExactType`.
-    pub const IS_EXACT: bool = true;
+    pub const TOOLKIT_IS_EXACT: bool = true;
 }
 
 /// The counterpart of `Exactness` for all other types.
 pub trait InexactType {
     /// The type is no `ExactType`.
-    const IS_EXACT: bool = false;
+    const TOOLKIT_IS_EXACT: bool = false;
 }
 
 impl<T> InexactType for Exactness<T> {}

@@ -28,7 +28,7 @@ use serde::de::DeserializeOwned;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a tool",
     label = "a model cannot send this type",
-    note = "if the model sends the value, add `#[derive(ToolParams)]` to the type, or to the type inside of it, in place of `Deserialize` and `JsonSchema`",
+    note = "if the model sends the value, also as a typed answer, add `#[derive(ToolParams)]` to the type, or to the type inside of it, in place of `Deserialize` and `JsonSchema`",
     note = "if the type is of `chrono`, `jiff`, `uuid`, `url`, `rust_decimal` or `bytes`, enable this feature of `toolkit-ai`",
     note = "if the program provides the value, write `#[state]` before the parameter and take `&T` or `Arc<T>`",
     note = "if the type has this derive and `#[serde(default)]`, its type arguments need `Default`"

@@ -30,7 +30,7 @@ impl<'a> Invocation<'a> {
     /// # Errors
     /// Returns an error with every violation of the arguments.
     #[inline(never)]
-    pub fn decode(&self, slots: &mut [&mut dyn Fill]) -> Result<(), ToolError> {
+    pub fn decode(self, slots: &mut [&mut dyn Fill]) -> Result<(), ToolError> {
         let TypedTool { definition, params } = &*self.tool.inner;
         let rules = definition.argument_rules(definition.contract()?, Some(self.context));
         decode(self.arguments, params, &rules, slots)?;
@@ -41,38 +41,38 @@ impl<'a> Invocation<'a> {
     ///
     /// # Errors
     /// Returns the future of the refused call. The call's error lists every violation of the arguments.
-    pub fn decode_struct<T: ToolParams>(&self) -> Result<T, ToolFuture<'a>> {
+    pub fn decode_struct<T: ToolParams>(self) -> Result<T, ToolFuture<'a>> {
         self.tool.inner.decode_struct(self.arguments, self.context).map_err(ToolFuture::refused)
     }
 
     /// Returns the receiver of the tool's method; `None` if there is no receiver of type `T`.
     #[must_use]
-    pub fn receiver<T: 'static>(&self) -> Option<&'a T> {
+    pub fn receiver<T: 'static>(self) -> Option<&'a T> {
         self.tool.receiver.as_deref()?.downcast_ref()
     }
 
     /// Returns the receiver as an `Arc`, for a method with `self: Arc<Self>`. Returns `None` if there is no
     /// receiver of type `T`.
     #[must_use]
-    pub fn shared_receiver<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+    pub fn shared_receiver<T: Send + Sync + 'static>(self) -> Option<Arc<T>> {
         self.tool.receiver.clone()?.downcast().ok()
     }
 
     /// Returns the program's state of type `T`, if there is any.
     #[must_use]
-    pub fn state<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&'a T> {
+    pub fn state<T: ?Sized + Send + Sync + 'static>(self) -> Option<&'a T> {
         self.context.state::<T>()
     }
 
     /// Returns the program's state of type `T` as an `Arc`, if there is any.
     #[must_use]
-    pub fn shared_state<T: ?Sized + Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+    pub fn shared_state<T: ?Sized + Send + Sync + 'static>(self) -> Option<Arc<T>> {
         self.context.shared_state::<T>()
     }
 
     /// Returns the context of the call.
     #[must_use]
-    pub fn context(&self) -> &'a ToolContext {
+    pub fn context(self) -> &'a ToolContext {
         self.context
     }
 }
@@ -150,7 +150,7 @@ impl Function {
     /// Returns the tool of the function. The first call with a `cell` builds the definition. All tools of
     /// this `cell` share the definition.
     #[must_use]
-    pub fn tool(&self, cell: &ToolCell) -> FunctionTool {
+    pub fn tool(self, cell: &ToolCell) -> FunctionTool {
         let inner = cell.0.get_or_init(|| Arc::new(self.make())).clone();
         FunctionTool { inner, call: self.call, receiver: None }
     }

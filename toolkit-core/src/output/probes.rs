@@ -1,7 +1,7 @@
 //! Selects the conversion and the schema for the return type of a function, in generated code.
 //!
-//! Generated code wraps the return value in [`Output`] and calls `split` and `convert`. For the schema,
-//! generated code calls `Returned::<T>::TYPE.of_success().output_schema()`. Method resolution picks the
+//! Generated code wraps the return value in [`Output`] and calls `toolkit_split` and `toolkit_convert`. For the schema,
+//! generated code calls `Returned::<T>::TYPE.toolkit_success().toolkit_output_schema()`. Method resolution picks the
 //! implementation by the concrete type, even behind a type alias. Inherent methods take precedence over trait
 //! methods, and methods with `self` over methods with `&self`.
 
@@ -23,7 +23,7 @@ pub struct Output<T>(pub T);
 impl<T, E> Output<Result<T, E>> {
     /// Returns the success value, or the error returned by the tool's function.
     #[inline]
-    pub fn split(self) -> Result<Output<T>, Failure<E>> {
+    pub fn toolkit_split(self) -> Result<Output<T>, Failure<E>> {
         self.0.map(Output).map_err(Failure)
     }
 }
@@ -31,58 +31,58 @@ impl<T, E> Output<Result<T, E>> {
 impl<T, E> Output<Option<Result<T, E>>> {
     /// Returns the success value, or the error returned by the tool's function.
     #[inline]
-    pub fn split(self) -> Result<Output<Option<T>>, Failure<E>> {
+    pub fn toolkit_split(self) -> Result<Output<Option<T>>, Failure<E>> {
         self.0.transpose().map(Output).map_err(Failure)
     }
 }
 
-/// Provides the method `split` for functions that cannot fail: all return types except `Result` and `Option<Result>`.
+/// Provides the method `toolkit_split` for functions that cannot fail: all return types except `Result` and `Option<Result>`.
 pub trait Infallible: Sized {
     /// Returns the value unchanged; this conversion cannot fail.
-    fn split(self) -> Result<Self, Failure<Never>>;
+    fn toolkit_split(self) -> Result<Self, Failure<Never>>;
 }
 
 impl<T> Infallible for Output<T> {
     #[inline]
-    fn split(self) -> Result<Self, Failure<Never>> {
+    fn toolkit_split(self) -> Result<Self, Failure<Never>> {
         Ok(self)
     }
 }
 
-/// Provides `convert` for return types that implement [`IntoToolOutput`]. The compiler tries this trait before the
+/// Provides `toolkit_convert` for return types that implement [`IntoToolOutput`]. The compiler tries this trait before the
 /// others.
 pub trait ByConversion {
     /// Converts the value into output.
-    fn convert(self) -> Result<ToolOutput, ToolError>;
+    fn toolkit_convert(self) -> Result<ToolOutput, ToolError>;
 }
 
 impl<T: IntoToolOutput> ByConversion for Output<T> {
     #[inline]
-    fn convert(self) -> Result<ToolOutput, ToolError> {
+    fn toolkit_convert(self) -> Result<ToolOutput, ToolError> {
         self.0.into_tool_output()
     }
 }
 
-/// Provides `convert` for `Serialize` types, by writing the value as JSON. The compiler tries this trait second.
+/// Provides `toolkit_convert` for `Serialize` types, by writing the value as JSON. The compiler tries this trait second.
 pub trait BySerialize {
     /// Writes the value as JSON.
-    fn convert(&self) -> Result<ToolOutput, ToolError>;
+    fn toolkit_convert(&self) -> Result<ToolOutput, ToolError>;
 }
 
 impl<T: Serialize> BySerialize for Output<T> {
     #[inline]
-    fn convert(&self) -> Result<ToolOutput, ToolError> {
+    fn toolkit_convert(&self) -> Result<ToolOutput, ToolError> {
         as_json(&self.0)
     }
 }
 
-/// Provides `convert` for all other return types. Calling the method is a compile error that names the missing trait.
+/// Provides `toolkit_convert` for all other return types. Calling the method is a compile error that names the missing trait.
 #[derive(Debug)]
 pub struct Unconvertible<T>(PhantomData<T>);
 
 impl<T> Unconvertible<T> {
     /// Fails to compile, with a message about the missing [`IntoToolOutput`] implementation.
-    pub fn convert(&self) -> Result<ToolOutput, ToolError>
+    pub fn toolkit_convert(&self) -> Result<ToolOutput, ToolError>
     where
         T: IntoToolOutput,
     {
@@ -102,13 +102,13 @@ impl<T> Deref for Output<T> {
 #[derive(Debug)]
 pub struct Failure<E>(pub E);
 
-/// Implements `into_error` as inherent methods, because these take precedence over trait methods.
+/// Implements `toolkit_error` as inherent methods, because these take precedence over trait methods.
 macro_rules! into_error {
     ($($(#[$doc:meta])* $ty:ty: $error:ident => $converted:expr;)*) => {
         $(impl Failure<$ty> {
             $(#[$doc])*
             #[must_use]
-            pub fn into_error(self) -> ToolError {
+            pub fn toolkit_error(self) -> ToolError {
                 let $error = self.0;
                 $converted
             }
@@ -127,14 +127,14 @@ into_error! {
     Box<dyn Error>: error => failed(&*error);
 }
 
-/// Provides `into_error` for types that implement [`Error`]. The compiler tries this trait first.
+/// Provides `toolkit_error` for types that implement [`Error`]. The compiler tries this trait first.
 pub trait ByError {
     /// Converts the error. The texts of its causes become details for the program.
-    fn into_error(self) -> ToolError;
+    fn toolkit_error(self) -> ToolError;
 }
 
 impl<E: Error> ByError for Failure<E> {
-    fn into_error(self) -> ToolError {
+    fn toolkit_error(self) -> ToolError {
         failed(&self.0)
     }
 }
@@ -151,19 +151,19 @@ pub trait ErrorText: Display {}
 #[diagnostic::do_not_recommend]
 impl<E: Display> ErrorText for E {}
 
-/// Provides `into_error` for types that implement only `Display`. The compiler tries this trait second, because the
+/// Provides `toolkit_error` for types that implement only `Display`. The compiler tries this trait second, because the
 /// method takes `&self` instead of `self`.
 #[allow(clippy::wrong_self_convention)]
 pub trait ByDisplay<E> {
     /// Converts the error. The text of the error becomes the message for the model. If the alternate form `{:#}`
     /// differs from this text, the alternate form becomes the details for the program.
-    fn into_error(&self) -> ToolError
+    fn toolkit_error(&self) -> ToolError
     where
         E: ErrorText;
 }
 
 impl<E> ByDisplay<E> for Failure<E> {
-    fn into_error(&self) -> ToolError
+    fn toolkit_error(&self) -> ToolError
     where
         E: ErrorText,
     {
@@ -187,7 +187,7 @@ impl<T> Returned<T> {
 impl<T, E> Returned<Result<T, E>> {
     /// Returns the success type `T` of `Result<T, E>`.
     #[inline]
-    pub fn of_success(self) -> Returned<T> {
+    pub fn toolkit_success(self) -> Returned<T> {
         Returned::TYPE
     }
 }
@@ -195,29 +195,29 @@ impl<T, E> Returned<Result<T, E>> {
 impl<T, E> Returned<Option<Result<T, E>>> {
     /// Returns the success type `Option<T>` of `Option<Result<T, E>>`.
     #[inline]
-    pub fn of_success(self) -> Returned<Option<T>> {
+    pub fn toolkit_success(self) -> Returned<Option<T>> {
         Returned::TYPE
     }
 }
 
-/// Provides `of_success` for return types other than `Result` and `Option<Result>`.
+/// Provides `toolkit_success` for return types other than `Result` and `Option<Result>`.
 pub trait AlwaysSuccess: Sized {
     /// Returns the placeholder unchanged, because the return type itself is the success type.
     #[inline]
-    fn of_success(self) -> Self {
+    fn toolkit_success(self) -> Self {
         self
     }
 }
 
 impl<T> AlwaysSuccess for Returned<T> {}
 
-/// Implements `output_schema` as inherent methods, because these take precedence over trait methods.
+/// Implements `toolkit_output_schema` as inherent methods, because these take precedence over trait methods.
 macro_rules! output_schema {
     ($($(#[$doc:meta])* $ty:ty $(where $param:ident)?: $schema:expr;)*) => {
         $(impl$(<$param: JsonSchema>)? Returned<$ty> {
             $(#[$doc])*
             #[inline]
-            pub fn output_schema(self) -> Option<SchemaFn> {
+            pub fn toolkit_output_schema(self) -> Option<SchemaFn> {
                 $schema
             }
         })*
@@ -233,43 +233,43 @@ output_schema! {
     (): None;
 }
 
-/// Provides `output_schema` for types that implement [`IntoToolOutput`]. The compiler tries this trait first.
+/// Provides `toolkit_output_schema` for types that implement [`IntoToolOutput`]. The compiler tries this trait first.
 ///
 /// The output of such a type may be other content than JSON. It then has no schema.
 pub trait SchemaByConversion: Sized {
     /// Returns the function to generate the schema of the type. Returns `None` if the conversion does not
     /// write JSON.
-    fn output_schema(self) -> Option<SchemaFn>;
+    fn toolkit_output_schema(self) -> Option<SchemaFn>;
 }
 
 impl<T: IntoToolOutput + Serialize + JsonSchema> SchemaByConversion for Returned<T> {
     #[inline]
-    fn output_schema(self) -> Option<SchemaFn> {
+    fn toolkit_output_schema(self) -> Option<SchemaFn> {
         if T::IS_JSON { Some(T::json_schema) } else { None }
     }
 }
 
-/// Provides `output_schema` for `Serialize` types, written as JSON. The compiler tries this trait second.
+/// Provides `toolkit_output_schema` for `Serialize` types, written as JSON. The compiler tries this trait second.
 pub trait SchemaByType {
     /// Returns the function to generate the schema of the type.
-    fn output_schema(&self) -> Option<SchemaFn>;
+    fn toolkit_output_schema(&self) -> Option<SchemaFn>;
 }
 
 impl<T: Serialize + JsonSchema> SchemaByType for Returned<T> {
     #[inline]
-    fn output_schema(&self) -> Option<SchemaFn> {
+    fn toolkit_output_schema(&self) -> Option<SchemaFn> {
         Some(T::json_schema)
     }
 }
 
-/// Provides `output_schema` for all other types. These types have no schema.
+/// Provides `toolkit_output_schema` for all other types. These types have no schema.
 #[derive(Debug)]
 pub struct Undescribed;
 
 impl Undescribed {
     /// Returns `None`, because the type has no schema.
     #[inline]
-    pub fn output_schema(&self) -> Option<SchemaFn> {
+    pub fn toolkit_output_schema(&self) -> Option<SchemaFn> {
         None
     }
 }

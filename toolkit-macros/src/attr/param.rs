@@ -55,7 +55,7 @@ impl DefaultAttr {
         match self {
             Self::OfType(key) => default_of_type(key.span(), value),
             Self::Value(expr) => {
-                quote_spanned!(expr.span()=> __toolkit::default_value(#value).to_value())
+                quote_spanned!(expr.span()=> __toolkit::default_value(#value).toolkit_value())
             }
         }
     }
@@ -63,7 +63,7 @@ impl DefaultAttr {
 
 /// Generates an expression for a value of `Default` as JSON. An error about it points at `span`.
 pub(crate) fn default_of_type(span: Span, value: &TokenStream) -> TokenStream {
-    quote_spanned!(span=> __toolkit::default_value(#value).of_type())
+    quote_spanned!(span=> __toolkit::default_value(#value).toolkit_value_of_type())
 }
 
 impl ParamAttr {

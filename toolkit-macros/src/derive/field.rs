@@ -168,7 +168,7 @@ fn shown_default(field: &Field, attr: &ParamAttr, owner: &Owner<'_>) -> Option<(
         (None, Some((_, Some(path)))) => {
             let span = path.span();
             let path = only_string(&path)?.parse::<TokenStream>().ok()?;
-            quote_spanned!(span=> __toolkit::default_value(#path()).to_value())
+            quote_spanned!(span=> __toolkit::default_value(#path()).toolkit_value())
         }
         (None, None) => {
             let name = field.ident.as_ref().filter(|_| owner.has_default)?;

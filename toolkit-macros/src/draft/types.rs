@@ -32,8 +32,8 @@ impl PassMode {
                 let borrow = quote_spanned!(name.span()=> &);
                 quote!(#borrow #value)
             }
-            Self::OptionRef => quote!(#value.as_ref()),
-            Self::OptionDeref => quote!(#value.as_deref()),
+            Self::OptionRef => quote!(::core::option::Option::as_ref(&#value)),
+            Self::OptionDeref => quote!(::core::option::Option::as_deref(&#value)),
         }
     }
 }

@@ -24,8 +24,9 @@ pub(super) fn closure(model: &Model<'_>) -> TokenStream {
             }
         }
         Some(_) => {
-            let result = result(model, &quote!(__output));
-            quote_spanned!(sig.ident.span()=> __toolkit::ToolFuture::running(#call, |__output| #result))
+            let output = variable("__output");
+            let result = result(model, &output.to_token_stream());
+            quote_spanned!(sig.ident.span()=> __toolkit::ToolFuture::running(#call, |#output| #result))
         }
         None => {
             let result = result(model, &call);
@@ -35,8 +36,9 @@ pub(super) fn closure(model: &Model<'_>) -> TokenStream {
     let receiver = receiver(model);
     let states = model.draft.states().enumerate().map(|(index, (ty, form))| state(index, ty, form));
     let decode = decode(model);
+    let call = call_ident();
     quote! {
-        |__call| {
+        |#call| {
             #receiver
             #(#states)*
             #decode
@@ -45,26 +47,41 @@ pub(super) fn closure(model: &Model<'_>) -> TokenStream {
     }
 }
 
+/// Returns a variable of generated code, which the user's code cannot refer to.
+///
+/// A variable and its uses need the same hygiene. The tokens around them may have that of the user's function, type
+/// or expression, each of which may come from another macro.
+fn variable(name: &str) -> Ident {
+    Ident::new(name, Span::mixed_site())
+}
+
+/// Returns the variable with the call.
+fn call_ident() -> Ident {
+    variable("__call")
+}
+
 /// Generates code that gets the receiver of a method from the call. `Toolset::tools` stores the receiver in the tool.
 fn receiver(model: &Model<'_>) -> Option<TokenStream> {
     let owner = model.draft.owner?.ty;
     let receiver = model.draft.sig.receiver()?;
     let method = format_ident!("{}", if is_arc(receiver) { "shared_receiver" } else { "receiver" });
+    let call = call_ident();
     Some(quote! {
-        let __toolkit::Some(__receiver) = __call.#method::<#owner>() else {
+        let __toolkit::Some(__receiver) = #call.#method::<#owner>() else {
             return __toolkit::ToolFuture::incomplete();
         };
     })
 }
 
 fn state_ident(index: usize) -> Ident {
-    Ident::new(&format!("__state_{index}"), Span::mixed_site())
+    variable(&format!("__state_{index}"))
 }
 
 fn state(index: usize, ty: &Type, form: StateForm) -> TokenStream {
     let ident = state_ident(index);
     let method = Ident::new(if form.shared { "shared_state" } else { "state" }, ty.span());
-    let state = quote_spanned!(ty.span()=> __call.#method::<#ty>());
+    let call = call_ident();
+    let state = quote_spanned!(ty.span()=> __toolkit::Invocation::#method::<#ty>(#call));
     if form.optional {
         return quote!(let #ident = #state;);
     }
@@ -75,7 +92,7 @@ fn state(index: usize, ty: &Type, form: StateForm) -> TokenStream {
     }
 }
 
-/// Returns an identifier that the user's code cannot refer to. Errors about it point at the parameter's type.
+/// Returns a [`variable`]. Errors about it point at the parameter's type.
 fn hidden(name: &str, param: &ParamModel<'_>) -> Ident {
     Ident::new(name, param.span.resolved_at(Span::mixed_site()))
 }
@@ -89,10 +106,11 @@ fn value_ident(index: usize, param: &ParamModel<'_>) -> Ident {
 /// All variables are bound as a single tuple. This keeps the code small, because the compiler generates drop code for
 /// each exit of the function.
 fn decode(model: &Model<'_>) -> TokenStream {
+    let call = call_ident();
     if let Some(param) = model.struct_args() {
         let value = value_ident(0, param);
         let ty = param.ty;
-        let decode = quote_spanned!(param.span=> __call.decode_struct::<#ty>());
+        let decode = quote_spanned!(param.span=> __toolkit::Invocation::decode_struct::<#ty>(#call));
         return quote! {
             let #value = match #decode {
                 __toolkit::Ok(__args) => __args,
@@ -133,10 +151,10 @@ fn decode(model: &Model<'_>) -> TokenStream {
         let ty = param.ty;
         quote!(let #value: #ty = #value;)
     });
-    let all = Ident::new("__slots", Span::mixed_site());
+    let all = variable("__slots");
     quote! {
         let mut #all = (#(#slots,)*);
-        if let __toolkit::Err(__refused) = __call.decode(&mut [#(#fill),*]) {
+        if let __toolkit::Err(__refused) = #call.decode(&mut [#(#fill),*]) {
             return __toolkit::ToolFuture::refused(__refused);
         }
         let (#(#values,)*) = #all else {
@@ -154,8 +172,9 @@ fn call(model: &Model<'_>) -> TokenStream {
     let mut values =
         params.map(|(index, param)| param.pass.argument(&value_ident(index, param), param.ident));
     let receiver = model.draft.sig.receiver().map(|_| quote!(__receiver));
+    let invocation = call_ident();
     let arguments = model.draft.params.iter().filter_map(|param| match param.source {
-        Source::Context => Some(quote!(__call.context())),
+        Source::Context => Some(quote!(#invocation.context())),
         Source::State { .. } => states.next(),
         Source::Arguments { .. } => values.next(),
     });
@@ -177,9 +196,9 @@ fn result(model: &Model<'_>, returned: &TokenStream) -> TokenStream {
     };
     // The pattern and its use share one identifier, because the type may come from another macro with other hygiene.
     let value = Ident::new("__value", span);
-    let convert = quote_spanned!(span=> #value.convert());
-    let into_error = quote_spanned!(span=> #value.into_error());
-    let output = quote_spanned!(span=> __toolkit::Output(#returned).split());
+    let convert = quote_spanned!(span=> #value.toolkit_convert());
+    let into_error = quote_spanned!(span=> #value.toolkit_error());
+    let output = quote_spanned!(span=> __toolkit::Output(#returned).toolkit_split());
     quote! {
         match #output {
             __toolkit::Ok(#value) => #convert,

@@ -39,14 +39,15 @@ pub(super) fn specs(model: &Model<'_>) -> TokenStream {
     let specs = model.params.iter().enumerate().map(|(index, param)| {
         let ParamModel { name, description, .. } = param;
         let ty = param.decoded();
-        let schema = Ident::new(if is_shared(param) { "shared_schema" } else { "schema" }, param.span);
+        let schema =
+            Ident::new(if is_shared(param) { "toolkit_shared_schema" } else { "toolkit_schema" }, param.span);
         let schema = quote_spanned!(param.span=> __toolkit::Parameter::<#ty>::#schema);
         let extras = extras(model, index, param);
         quote!(__toolkit::ParamSpec {
             name: #name,
             description: #description,
             schema: #schema,
-            is_exact: __toolkit::Exactness::<#ty>::IS_EXACT,
+            is_exact: __toolkit::Exactness::<#ty>::TOOLKIT_IS_EXACT,
             extras: #extras
         })
     });
