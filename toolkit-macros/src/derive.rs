@@ -166,7 +166,7 @@ fn name_remote(
         attrs.push(parse_quote!(#[serde(remote = "__Target")]));
         helpers.push(quote!(type __Target = __Checked<#this>;));
     } else {
-        let remote = ident.to_string();
+        let remote = without_lints(ident).to_string();
         attrs.push(parse_quote!(#[serde(remote = #remote)]));
     }
     if !checked.is_empty() {
@@ -194,7 +194,7 @@ fn mirror_variant(
     helpers: &mut Vec<TokenStream>,
     diag: &mut Diag,
 ) {
-    variant.ident = without_lints(variant.ident.clone());
+    variant.ident = without_lints(&variant.ident);
     let docs = Docs::from_attrs(&variant.attrs);
     refuse_helpers(&variant.attrs, &["param", "tool_params"], "a variant", diag);
     variant.attrs.retain(is_serde_or_schemars);
@@ -235,7 +235,7 @@ fn mirror_fields(
         // Inside the mirror, `Self` would refer to the mirror.
         field.ty = Type::Verbatim(replace_self(field.ty.to_token_stream(), this, &|_| quote!(<#this>)));
         mirrored.is_described &= mirror_field(field, owner, helpers, diag);
-        field.ident = field.ident.take().map(without_lints);
+        field.ident = field.ident.as_ref().map(without_lints);
         // Helper functions cannot use the type parameters of the mirror.
         if owner.generics.params.is_empty() && is_decoded_by_type(&field.attrs) {
             let ty = mem::replace(&mut field.ty, Type::Verbatim(TokenStream::new()));

@@ -222,7 +222,7 @@ pub(crate) fn placeholder(draft: &Draft<'_>) -> TokenStream {
 fn marker(draft: &Draft<'_>) -> TokenStream {
     let cfgs = draft.cfgs();
     let mut vis = draft.vis.clone();
-    let ident = without_lints(draft.sig.ident.clone());
+    let ident = without_lints(&draft.sig.ident);
     if let Visibility::Public(token) | Visibility::Restricted(VisRestricted { pub_token: token, .. }) =
         &mut vis
     {
@@ -234,7 +234,14 @@ fn marker(draft: &Draft<'_>) -> TokenStream {
 
 /// Marks a name of the user as written by the macro, so that the compiler reports no lint about the item with this
 /// name. Errors still point at the name.
-pub(crate) fn without_lints(mut ident: Ident) -> Ident {
-    ident.set_span(Span::call_site().located_at(ident.span()));
+///
+/// The compiler reads such a name by the edition of this crate, in which `gen` is a keyword unless it is raw.
+pub(crate) fn without_lints(ident: &Ident) -> Ident {
+    let span = Span::call_site().located_at(ident.span());
+    if ident == "gen" {
+        return Ident::new_raw("gen", span);
+    }
+    let mut ident = ident.clone();
+    ident.set_span(span);
     ident
 }

@@ -1,6 +1,8 @@
 //! A program that calls the facade `kit`: each macro is told so with `crate = ::kit`.
+//!
+//! Its edition is earlier than that of the macros, so `gen` is a name here.
 
-use kit::{ToolParams, tool};
+use kit::{tool, ToolParams};
 
 /// A place on the map.
 #[derive(Debug, ToolParams)]
@@ -15,4 +17,53 @@ pub struct Place {
 #[tool(crate = ::kit)]
 pub fn weather(place: Place) -> String {
     format!("Sunny in {}.", place.city)
+}
+
+/// A generator.
+#[derive(Debug, Clone, Copy, ToolParams)]
+#[tool_params(crate = ::kit)]
+#[serde(rename_all = "lowercase")]
+#[allow(non_camel_case_types)]
+pub enum Generator {
+    /// Takes the word.
+    gen,
+    /// Takes another.
+    Other {
+        /// How many.
+        gen: u8,
+    },
+}
+
+/// Of the same name.
+#[derive(Debug, Clone, ToolParams)]
+#[tool_params(crate = ::kit)]
+#[allow(non_camel_case_types)]
+pub struct gen {
+    /// The seed.
+    #[param(range = 1..=9, default = 2)]
+    pub gen: u8,
+    /// The generator.
+    pub generator: Generator,
+}
+
+/// Functions with that name.
+pub mod functions {
+    use kit::tool;
+
+    /// Generates.
+    #[must_use]
+    #[tool(crate = ::kit)]
+    pub fn gen(gen: super::gen) -> String {
+        format!("{gen:?}")
+    }
+}
+
+/// Tools of a type with that name.
+#[kit::toolset(crate = ::kit)]
+impl gen {
+    /// Shows the seed.
+    #[tool]
+    async fn gen(&self, gen: u8) -> u8 {
+        self.gen + gen
+    }
 }

@@ -3,8 +3,13 @@
 #[path = "../../compiler.rs"]
 mod compiler;
 
-use kit::Tool;
-use toolkit_renamed::weather;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use kit::{Tool, ToolRegistry};
+use toolkit_renamed::{functions, gen, weather, Generator};
 
 #[test]
 fn a_macro_that_is_not_told_the_name_is_an_error_at_the_macro() {
@@ -18,4 +23,23 @@ fn a_told_macro_makes_a_tool() {
     let definition = weather::tool().definition().clone();
     assert_eq!(definition.name.as_str(), "weather");
     assert_eq!(definition.parameters["properties"]["place"]["type"], "object");
+}
+
+/// Returns the text of a call that does not wait.
+fn call(registry: &ToolRegistry, name: &str, arguments: &str) -> String {
+    match pin!(registry.call(name, arguments)).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output.expect("a result").to_text().into_owned(),
+        Poll::Pending => panic!("the tool waits"),
+    }
+}
+
+#[test]
+fn a_keyword_of_a_later_edition_is_a_name() {
+    let mut registry = ToolRegistry::from_tools(kit::tools![functions::gen]).expect("one tool");
+    registry.register_all(Arc::new(gen { gen: 3, generator: Generator::gen })).expect("one toolset");
+    let arguments = r#"{"gen": {"gen": 4, "generator": {"other": {"gen": 5}}}}"#;
+    assert_eq!(call(&registry, "gen", arguments), "gen { gen: 4, generator: Other { gen: 5 } }");
+    assert_eq!(call(&registry, "gen-gen", r#"{"gen": 6}"#), "9");
+    let schema = functions::gen::tool().definition().parameters.clone();
+    assert_eq!(schema["properties"]["gen"]["properties"]["gen"]["default"], 2);
 }
