@@ -154,7 +154,7 @@ pub use toolkit_macros::ToolParams;
 pub use toolkit_macros::toolset;
 
 #[doc(hidden)]
-pub use toolkit_core::__private;
+pub use {toolkit_core::__private, toolkit_macros::__tool_items};
 
 /// The imports that most programs with tools need.
 pub mod prelude {

@@ -20,19 +20,15 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
     let Draft { attr, sig, .. } = model.draft;
     let ident = &sig.ident;
     let krate = &attr.krate;
-    let marker = marker(model.draft);
     let items = params::helper_items(model);
     let tool = tool_expr(model);
     let register = (!attr.unregistered)
         .then(|| quote!(#krate::__private::inventory::submit! { __toolkit::Registration::new(<#ident>::tool, ::core::module_path!()) }));
-    let cfgs = model.draft.cfgs();
     let lints = allowed_lints();
     let warnings = warnings(model);
-    quote! {
-        #marker
+    let items = quote! {
         #warnings
 
-        #(#cfgs)*
         #lints
         const _: () = {
             use #krate::__private::{self as __toolkit, prelude::*};
@@ -48,7 +44,8 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
 
             #register
         };
-    }
+    };
+    marker(model.draft, &items)
 }
 
 /// Generates an expression that creates a tool. A static cell stores the data that all tools created from the same
@@ -205,22 +202,24 @@ fn lasting(generics: &Generics) -> Generics {
 pub(crate) fn placeholder(draft: &Draft<'_>) -> TokenStream {
     let krate = &draft.attr.krate;
     let ident = &draft.sig.ident;
-    let marker = marker(draft);
-    quote! {
-        #marker
-
+    let items = quote! {
         impl #ident {
             pub fn tool() -> #krate::__private::FunctionTool {
                 loop {}
             }
         }
-    }
+    };
+    marker(draft, &items)
 }
 
-/// Generates a struct with the name of the function. If another item has the same name, the compiler's error points at
-/// the function's name.
-fn marker(draft: &Draft<'_>) -> TokenStream {
+/// Generates a struct with the name of the function, and `items` after it. If another item has the same name, the
+/// compiler's error points at the function's name.
+///
+/// The items are in an attribute of the struct. In an `impl` block without `#[toolset]`, the compiler reports the struct
+/// and drops it with its attributes, so there is one error.
+fn marker(draft: &Draft<'_>, items: &TokenStream) -> TokenStream {
     let cfgs = draft.cfgs();
+    let krate = &draft.attr.krate;
     let mut vis = draft.vis.clone();
     let ident = without_lints(&draft.sig.ident);
     if let Visibility::Public(token) | Visibility::Restricted(VisRestricted { pub_token: token, .. }) =
@@ -229,7 +228,7 @@ fn marker(draft: &Draft<'_>) -> TokenStream {
         token.span = Span::call_site().located_at(token.span);
     }
     let marker = quote_spanned!(ident.span()=> #[doc(hidden)] #vis struct #ident {});
-    quote!(#(#cfgs)* #marker)
+    quote!(#(#cfgs)* #[#krate::__tool_items { #items }] #marker)
 }
 
 /// Marks a name of the user as written by the macro, so that the compiler reports no lint about the item with this

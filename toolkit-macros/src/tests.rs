@@ -10,8 +10,24 @@ fn expand(attr: TokenStream, item: TokenStream) -> String {
 }
 
 fn readable(tokens: TokenStream) -> String {
-    let file = syn::parse2(tokens).expect("the expansion is a list of items");
+    let mut file: syn::File = syn::parse2(tokens).expect("the expansion is a list of items");
+    file.items = file.items.into_iter().flat_map(with_items_of_attribute).collect();
     prettyplease::unparse(&file)
+}
+
+/// Expands the attribute `__tool_items` of an item.
+fn with_items_of_attribute(mut item: syn::Item) -> Vec<syn::Item> {
+    let syn::Item::Struct(marker) = &mut item else { return vec![item] };
+    let is_ours = |attr: &mut syn::Attribute| {
+        attr.path().segments.last().is_some_and(|last| last.ident == "__tool_items")
+    };
+    let attrs: Vec<syn::Attribute> = marker.attrs.extract_if(.., is_ours).collect();
+    let mut items = vec![item];
+    for attr in attrs {
+        let tokens = attr.meta.require_list().expect("the attribute has a list").tokens.clone();
+        items.extend(syn::parse2::<syn::File>(tokens).expect("the list has items").items);
+    }
+    items
 }
 
 #[test]
