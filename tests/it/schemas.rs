@@ -192,3 +192,88 @@ fn a_schema_of_any_value_is_an_empty_object() {
     assert_eq!(parameters["properties"]["any"], json!({}));
     assert_eq!(tool.definition().output_schema().unwrap()["properties"], payload);
 }
+
+/// Types with a member that two fields share.
+#[allow(dead_code, unreachable_patterns)]
+mod twice {
+    use toolkit_ai::ToolParams;
+
+    /// A member of the types that are flattened.
+    #[derive(ToolParams)]
+    pub(super) struct Inner {
+        c: u8,
+    }
+
+    /// Has a member of the flattened type's name.
+    #[derive(ToolParams)]
+    pub(super) struct Flattening {
+        c: String,
+        #[serde(flatten)]
+        inner: Inner,
+    }
+
+    /// A rule and an attribute give two fields one name.
+    #[derive(ToolParams)]
+    #[serde(rename_all = "camelCase")]
+    pub(super) struct Renaming {
+        two_words: u8,
+        #[serde(rename = "twoWords")]
+        other: u8,
+    }
+
+    /// The same in a variant.
+    #[derive(ToolParams)]
+    #[serde(rename_all_fields = "camelCase")]
+    pub(super) enum Varying {
+        One {
+            two_words: u8,
+            #[serde(rename = "twoWords")]
+            other: u8,
+        },
+        Two(Flattening),
+    }
+}
+
+#[test]
+fn a_member_that_two_fields_share_is_an_error_of_the_registry() {
+    /// Flattens.
+    #[tool(register = false)]
+    fn flatten(#[param(flatten)] _it: twice::Flattening) {}
+
+    /// Renames.
+    #[tool(register = false)]
+    fn rename(_it: Vec<twice::Renaming>) {}
+
+    /// Varies.
+    #[tool(register = false)]
+    fn vary(_it: Option<twice::Varying>) {}
+
+    /// By the derives of schemars and serde.
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    #[allow(dead_code)]
+    struct Derived {
+        #[serde(rename = "a")]
+        b: u8,
+        #[serde(flatten)]
+        rest: Rest,
+    }
+
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    #[allow(dead_code)]
+    struct Rest {
+        a: u8,
+    }
+
+    let derive = toolkit_ai::ClosureTool::new("derive", "", |_: Derived| "").expect("a tool");
+    for (tool, place, name) in [
+        (flatten::tool(), "#/required", "c"),
+        (rename::tool(), "#/properties/_it/items/required", "twoWords"),
+        (vary::tool(), "#/properties/_it", "twoWords"),
+    ] {
+        let error = ToolRegistry::from_tools([tool]).expect_err("a member twice").to_string();
+        assert!(error.contains(&format!("invalid schema at `{place}")), "{error}");
+        assert!(error.contains(&format!("`{name}` names two fields of one object")), "{error}");
+    }
+    let error = ToolRegistry::from_tools([derive]).expect_err("a member twice").to_string();
+    assert!(error.contains("`a` names two fields of one object"), "{error}");
+}

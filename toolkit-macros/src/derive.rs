@@ -18,7 +18,7 @@ use attributes::{
     attribute_arguments, default_bounds, has_serde_default, is_flattened, is_serde_or_schemars,
     refuse_helpers, serde_arguments, serde_values, struct_default,
 };
-use field::{Owner, is_decoded_by_type, mirror_field};
+use field::{Owner, check_names_differ, is_decoded_by_type, mirror_field};
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use std::mem;
@@ -43,7 +43,7 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     let Some(shape) = Shape::of(&mut mirror, &mut helpers, &mut diag) else {
         return diag.into_tokens(TokenStream::new());
     };
-    let Shape { attrs, ident, generics, mut fields, is_struct, has_other } = shape;
+    let Shape { attrs, ident, generics, mut fields, is_struct, is_renamed, has_other } = shape;
     let ToolParamsAttr { krate, strict_docs } = tool_params(attrs, &mut diag);
     refuse_helpers(attrs, &["param"], "a type", &mut diag);
     let docs = Docs::from_attrs(attrs);
@@ -65,6 +65,7 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
         generics: &generics.clone(),
     };
     let mirrored = mirror_fields(&mut fields, &owner, &mut helpers, &mut diag);
+    fields.iter().for_each(|fields| check_names_differ(fields, is_renamed, &mut diag));
     let all_fields = || fields.iter().flat_map(|fields| fields.iter());
     if is_struct && !has_description(attrs, &docs) && all_fields().any(|field| is_flattened(&field.attrs)) {
         attrs.insert(1, parse_quote!(#[schemars(transform = __toolkit::remove_description)]));
@@ -110,6 +111,8 @@ struct Shape<'a> {
     /// The fields of the struct, or of each variant.
     fields: Vec<&'a mut Fields>,
     is_struct: bool,
+    /// `true` if a rule renames the fields of the struct, or those of any variant.
+    is_renamed: bool,
     /// `true` if a variant takes all other values.
     has_other: bool,
 }
@@ -125,7 +128,8 @@ impl<'a> Shape<'a> {
                     diag.error(&ident, UNSUPPORTED);
                 }
                 let fields = vec![fields];
-                Some(Self { attrs, ident, generics, fields, is_struct: true, has_other: false })
+                let is_renamed = has_argument(attrs, "rename_all");
+                Some(Self { attrs, ident, generics, fields, is_struct: true, is_renamed, has_other: false })
             }
             Item::Enum(ItemEnum { vis, attrs, ident, generics, variants, .. }) => {
                 *vis = Visibility::Inherited;
@@ -134,6 +138,8 @@ impl<'a> Shape<'a> {
                     diag.error(&ident, format!("`{ident}` {message}"));
                 }
                 let has_other = variants.iter().any(|variant| has_argument(&variant.attrs, "other"));
+                let is_renamed = has_argument(attrs, "rename_all_fields")
+                    || variants.iter().any(|variant| has_argument(&variant.attrs, "rename_all"));
                 let content = serde_values(attrs, "content").pop();
                 let named = !has_argument(attrs, "untagged");
                 let fields = variants.iter_mut().map(|variant| {
@@ -141,7 +147,7 @@ impl<'a> Shape<'a> {
                     &mut variant.fields
                 });
                 let fields = fields.collect();
-                Some(Self { attrs, ident, generics, fields, is_struct: false, has_other })
+                Some(Self { attrs, ident, generics, fields, is_struct: false, is_renamed, has_other })
             }
             other => {
                 diag.error(other, UNSUPPORTED);

@@ -4,9 +4,10 @@ use crate::depth::{MAX_DEPTH, nests_deeper};
 use crate::keyword::{Holds, Keyword, Role, held, subschemas};
 use crate::pattern::compiles;
 use crate::reference::{SchemaRef, escape, resolve, target};
+use crate::types::names;
 use crate::words::{shorten, value_in_words};
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ptr;
 
 /// A mistake in a schema: the position, such as `#/properties/city/type`, and a description.
@@ -31,6 +32,7 @@ pub fn faults(schema: &Value, is_foreign: bool) -> Vec<Fault> {
     each(schema, &mut "#".to_owned(), &mut |inside, path| {
         add_malformed(inside, path, &mut found);
         found.extend(lost_reference(schema, inside, path, is_foreign));
+        found.extend(repeated_name(inside, path).filter(|_| !is_foreign));
         found.extend(wrong_pattern(inside, path, is_foreign));
     });
     found
@@ -95,6 +97,16 @@ fn lost_reference(root: &Value, schema: &Value, path: &str, is_foreign: bool) ->
         }
     };
     Some((format!("{path}/$ref"), message))
+}
+
+/// Returns a fault for a name that `required` lists twice. In a Rust type, serde fills only one of the two fields.
+fn repeated_name(schema: &Value, path: &str) -> Option<Fault> {
+    let mut seen = HashSet::new();
+    let name = names(schema.get("required")).find(|name| !seen.insert(*name))?;
+    let message = format!(
+        "`{name}` names two fields of one object, of which one may be in a flattened type; rename one"
+    );
+    Some((format!("{path}/required"), message))
 }
 
 /// Returns a fault for a pattern of one schema that cannot be compiled.
@@ -229,6 +241,7 @@ mod tests {
             (json!({"patternProperties": {"(": {}}}), "#/patternProperties"),
             (json!({"pattern": "^(a{0,1000}){0,10}b$"}), "#/pattern"),
             (json!({"required": "a"}), "#/required"),
+            (json!({"items": {"required": ["a", "b", "a"]}}), "#/items/required"),
             (json!({"type": "text"}), "#/type"),
             (json!({"additionalProperties": 1}), "#/additionalProperties"),
             (json!({"format": 1}), "#/format"),

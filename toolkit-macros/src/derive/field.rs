@@ -8,11 +8,12 @@ use crate::attr::{DefaultAttr, ParamAttr, default_of_type, only_string};
 use crate::diag::Diag;
 use crate::docs::{self, Docs};
 use crate::item::type_arguments;
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
+use std::collections::HashMap;
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use syn::{Attribute, Field, Generics, parse_quote};
+use syn::{Attribute, Field, Fields, Generics, parse_quote};
 
 /// A type with `derive(ToolParams)`, whose fields are translated for its mirror.
 pub(super) struct Owner<'a> {
@@ -80,6 +81,44 @@ pub(super) fn mirror_field(
         field.attrs.push(parse_quote!(#[schemars(transform = #constrain)]));
     }
     describe_field(field, &attr, &docs, owner, diag)
+}
+
+/// Reports a name that two fields have: serde fills only the first of them.
+///
+/// `is_renamed` is `true` if a rule renames all fields. Fields without a name of their own are not compared then.
+pub(super) fn check_names_differ(fields: &Fields, is_renamed: bool, diag: &mut Diag) {
+    let mut taken: HashMap<String, String> = HashMap::new();
+    for field in fields {
+        let Some(ident) = &field.ident else { continue };
+        let owner = ident.unraw().to_string();
+        for (name, span) in given_names(field, ident, is_renamed) {
+            let first = taken.entry(name.clone()).or_insert_with(|| owner.clone());
+            if *first != owner {
+                diag.error_at(
+                    span,
+                    format!("`{name}` names two fields, `{first}` and `{owner}`; rename one"),
+                );
+            }
+        }
+    }
+}
+
+/// Returns the name and the aliases of a field, as far as they are known here, with their places.
+fn given_names(field: &Field, ident: &Ident, is_renamed: bool) -> Vec<(String, Span)> {
+    const NAMELESS: &[&str] = &["flatten", "skip", "skip_deserializing"];
+    let arguments = serde_arguments(&field.attrs);
+    let has = |argument: &str| arguments.iter().any(|(name, _)| name.is_ident(argument));
+    if NAMELESS.iter().any(|nameless| has(nameless)) {
+        return Vec::new();
+    }
+    let mut names = Vec::new();
+    if !has("rename") && !is_renamed {
+        names.push((ident.unraw().to_string(), ident.span()));
+    }
+    for given in serde_values(&field.attrs, "rename").into_iter().chain(serde_values(&field.attrs, "alias")) {
+        names.extend(only_string(&given).map(|name| (name, given.span())));
+    }
+    names
 }
 
 /// Reports settings that have no effect on the field.
