@@ -249,6 +249,9 @@ macro_rules! refused {
 
 #[test]
 fn defaults_that_json_cannot_say_are_refused() {
+    /// A map that is no object. The macro refuses one that it can see.
+    type Keyed = BTreeMap<Vec<u8>, u8>;
+
     let null = Some("NaN and infinity cannot be published");
     refused! {
         nan: f64 = f64::NAN, null;
@@ -256,7 +259,7 @@ fn defaults_that_json_cannot_say_are_refused() {
         listed: Vec<f64> = vec![1.0, f64::NAN], Some("expected number");
         mapped: BTreeMap<String, f64> = BTreeMap::from([("a".to_owned(), f64::INFINITY)]), Some("`a`");
         paired: (f64, u8) = (f64::INFINITY, 1), Some("expected number");
-        keyed: BTreeMap<Vec<u8>, u8> = BTreeMap::from([(vec![1], 1)]), Some("key must be a string");
+        keyed: Keyed = BTreeMap::from([(vec![1], 1)]), Some("key must be a string");
         // For an `Option`, `null` is a value.
         none: Option<f64> = None, None;
         not_a_number: Option<f64> = Some(f64::NAN), None;

@@ -138,7 +138,8 @@ fn last_segment_is(ty: &Type, name: &str) -> bool {
     }
 }
 
-/// Reports an error if `ty` contains `impl Trait`, `Self` or a reference. Returns `true` if it contains none of them.
+/// Reports an error if `ty` contains `impl Trait`, `Self`, a reference or a map that JSON cannot have. Returns `true` if it
+/// contains none of them.
 ///
 /// `full` is the complete type of the parameter. It is `ty`, or contains `ty`.
 fn is_decodable(ty: &Type, full: &Type, diag: &mut Diag) -> bool {
@@ -153,9 +154,33 @@ fn is_decodable(ty: &Type, full: &Type, diag: &mut Diag) -> bool {
     } else if has_reference(ty) {
         refuse_reference(full, &owned_spelling(full), diag);
     } else {
-        return true;
+        return !refuse_keys(ty, diag);
     }
     false
+}
+
+/// Reports maps whose keys are lists, also inside other types: in JSON, keys are texts. Returns whether there was one.
+fn refuse_keys(ty: &Type, diag: &mut Diag) -> bool {
+    const MAPS: [&str; 3] = ["HashMap", "BTreeMap", "IndexMap"];
+    let is_map = MAPS.iter().any(|map| last_segment_is(ty, map));
+    let mut ty = ty.clone();
+    let mut is_refused = false;
+    for (index, part) in parts(&mut ty).into_iter().enumerate() {
+        if is_map && index == 0 && is_list(part) {
+            let key = spelling(part);
+            let message =
+                format!("`{key}` cannot be a key, because keys are texts in JSON; take a `Vec` of a struct");
+            diag.error(&*part, message);
+            is_refused = true;
+        }
+        is_refused |= refuse_keys(part, diag);
+    }
+    is_refused
+}
+
+fn is_list(ty: &Type) -> bool {
+    const LISTS: [&str; 4] = ["Vec", "VecDeque", "HashSet", "BTreeSet"];
+    matches!(peel(ty), Type::Tuple(_) | Type::Array(_)) || LISTS.iter().any(|list| last_segment_is(ty, list))
 }
 
 /// Reports an error for a type without a fixed size, such as `[T]`, also inside an `Option` or a `Vec`.
@@ -214,7 +239,7 @@ fn replace_unsized(ty: &mut Type) {
     }
 }
 
-/// Reports an error if the type of a field contains a reference or has no fixed size. Returns `false` only if the type
+/// Reports an error if the type of a field contains a reference or a map that JSON cannot have, or has no fixed size. Returns `false` only if the type
 /// has no fixed size.
 pub(crate) fn check_owned(ty: &Type, diag: &mut Diag) -> bool {
     if refuse_unsized(ty, false, diag) {
@@ -225,6 +250,7 @@ pub(crate) fn check_owned(ty: &Type, diag: &mut Diag) -> bool {
         make_owned(&mut owned);
         refuse_reference(ty, &short_spelling(&owned), diag);
     }
+    refuse_keys(ty, diag);
     true
 }
 
