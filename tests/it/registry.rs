@@ -1,8 +1,9 @@
 //! The registry: order, look-up, merging.
 
+use std::sync::Arc;
 use toolkit_ai::prelude::*;
 use toolkit_ai::registry::{Discovery, TagMatch};
-use toolkit_ai::{ClosureTool, ToolFilter};
+use toolkit_ai::{ClosureTool, LiveRegistry, ToolFilter};
 
 /// Adds.
 #[tool(namespace = "registry")]
@@ -114,4 +115,40 @@ fn a_discovery_selects_by_crate_module_name_and_tag() {
     let error = ToolRegistry::discover_with(&Discovery::new().in_modules(["it::registri"])).unwrap_err();
     let expected = "linked crate or module with tools `it::registri` not found; did you mean `it::registry`";
     assert!(error.to_string().starts_with(expected), "{error}");
+}
+
+/// A set of tools.
+struct Set;
+
+#[toolset]
+impl Set {
+    /// One.
+    #[tool]
+    fn one() -> u8 {
+        1
+    }
+}
+
+#[tokio::test]
+async fn every_source_of_tools_is_registered_at_once() {
+    let registry = || ToolRegistry::from_tools(tools![plus]).expect("one tool").with_state(5_u8);
+    let live = LiveRegistry::new(tools![minus]).expect("one tool");
+    let mut all = ToolRegistry::new();
+    all.register_all(Arc::new(Set)).expect("a toolset");
+    all.register_all(vec![divide::tool()]).expect("a list");
+    all.register_all(&live).expect("a live registry");
+    all.register_all(Arc::new(registry())).expect("a shared registry");
+    let expected = ["registry-divide", "registry-minus", "registry-plus", "set-one"];
+    assert_eq!(names(&all), expected);
+    live.change(|registry| registry.register(plus::tool())).expect("another name");
+    assert_eq!(names(&all), expected, "later changes are not followed");
+
+    let error = all.register_all(registry()).expect_err("the name is taken").to_string();
+    assert!(error.contains("`registry-plus`"), "{error}");
+    let error = all.register_all(tools![minus, minus]).expect_err("a list with the tool twice").to_string();
+    assert!(error.contains("`registry-minus`"), "{error}");
+    assert_eq!(names(&all), expected, "the registry is unchanged");
+    all.register_all_in("more", registry()).expect("another namespace");
+    let output = all.call("more-plus", r#"{"a": 1, "b": 2}"#).await.expect("a result");
+    assert_eq!(output.to_text(), "3");
 }

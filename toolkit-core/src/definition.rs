@@ -122,7 +122,8 @@ definition_setters! { DynamicTool }
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool",
-    note = "the tool of a `#[tool]` function `add` is `add::tool()`; several are listed with `tools![add, …]`"
+    note = "the tool of a `#[tool]` function `add` is `add::tool()`; several are listed with `tools![add, …]`",
+    note = "a registry gets all tools of a list, a toolset, a client or a document with `register_all`"
 )]
 pub trait Tool: Send + Sync {
     /// Returns the definition of the tool.

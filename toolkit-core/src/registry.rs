@@ -29,7 +29,7 @@ pub use view::RegistryView;
 
 use crate::context::State;
 use crate::definition::{
-    CALL_REASON, ProvidedTool, Tool, ToolDefinition, ToolProvider, Toolset, asks_for_call_reason,
+    CALL_REASON, ProvidedTool, Tool, ToolDefinition, ToolProvider, asks_for_call_reason,
     has_call_reason_parameter, has_refused_parameter,
 };
 use crate::error::{BuildError, BuildProblem, ToolFault};
@@ -69,8 +69,7 @@ pub struct ToolRegistry {
     /// Whether a provider refuses the name of a parameter, and so gets another spelling.
     respells: bool,
     search: Option<Arc<SearchOptions>>,
-    /// Problems recorded by `+` and `+=`, such as duplicate names. Operators cannot return errors, so `check`
-    /// reports the problems later.
+    /// Problems of tools that were collected from a source, such as duplicate names. `check` reports them.
     problems: Vec<BuildProblem>,
     cache: RenderCache,
 }
@@ -166,23 +165,26 @@ impl ToolRegistry {
         entry
     }
 
-    /// Adds all tools of a [`Toolset`].
+    /// Adds all tools that a source has now: those of a [`Toolset`](crate::Toolset) in an `Arc`, of a list, of a client of
+    /// an MCP server, of an OpenAPI document, of a fleet, or of another registry, which is [merged](Self::merge).
     ///
     /// # Errors
     /// Returns a [`BuildError`] listing every illegal or already taken name. The registry is then unchanged.
-    pub fn register_all(&mut self, toolset: Arc<impl Toolset>) -> Result<(), BuildError> {
-        let mut added = Self::new();
-        toolset.tools().into_iter().for_each(|tool| added.insert_or_record(tool));
-        self.merge(added)
+    pub fn register_all(&mut self, tools: impl IntoRegistrySource) -> Result<(), BuildError> {
+        self.merge(Arc::unwrap_or_clone(tools.into_registry_source().snapshot()))
     }
 
-    /// Adds all tools of a [`Toolset`] under another namespace, for example to add two values of one type.
+    /// Adds all tools of a source under another namespace, for example to add two values of one type of toolset.
     ///
     /// # Errors
     /// The errors of [`register_all`](Self::register_all). Also if `namespace` is illegal.
-    pub fn register_all_in(&mut self, namespace: &str, toolset: Arc<impl Toolset>) -> Result<(), BuildError> {
+    pub fn register_all_in(
+        &mut self,
+        namespace: &str,
+        tools: impl IntoRegistrySource,
+    ) -> Result<(), BuildError> {
         let mut added = Self::new();
-        added.register_all(toolset)?;
+        added.register_all(tools)?;
         added.update_namespace(namespace, true, Separator::default())?;
         self.merge(added)
     }

@@ -6,7 +6,7 @@ mod registry_events;
 pub use check::CheckOutcome;
 pub use registry_events::{RegistryChange, RegistryEvent, RegistryEvents};
 
-use super::ToolRegistry;
+use super::{IntoRegistrySource, ToolRegistry};
 use crate::definition::ToolDefinition;
 use crate::error::BuildError;
 use arc_swap::ArcSwap;
@@ -60,13 +60,13 @@ struct Published {
 }
 
 impl LiveRegistry {
-    /// Creates a live registry with `registry` as its first version.
+    /// Creates a live registry with the tools of a registry, or of another source, as its first version.
     ///
     /// # Errors
     /// Returns a [`BuildError`] listing every [recorded problem](ToolRegistry::check), every missing
     /// [state](ToolRegistry::with_state), and every reserved name.
-    pub fn new(registry: impl Into<Arc<ToolRegistry>>) -> Result<Self, BuildError> {
-        let registry = registry.into();
+    pub fn new(tools: impl IntoRegistrySource) -> Result<Self, BuildError> {
+        let registry = tools.into_registry_source().snapshot();
         registry.check_complete()?;
         let published = ArcSwap::from_pointee(Published { registry, version: 0 });
         let (events, _) = broadcast::channel(EVENTS_KEPT);

@@ -64,7 +64,9 @@ impl RegistrySource {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no source of tools",
     note = "give a list, as in `tools![add]`, a `ToolRegistry` by value or in an `Arc`, or a `LiveRegistry`",
-    note = "the methods of a `#[toolset]` are given as `Arc::new(value)`"
+    note = "the methods of a `#[toolset]` are given as `Arc::new(value)`, the tools of an iterator as a `Vec`",
+    note = "a `Dispatcher` becomes a server with `from(dispatcher)`; a registry gets its tools, and those of a \
+            `ToolProvider`, with `register_provider`"
 )]
 pub trait IntoRegistrySource {
     /// Converts the value to a source.
