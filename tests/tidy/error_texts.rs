@@ -133,6 +133,36 @@ fn quoted_messages_exist() {
     assert!(!exists(&&"no tool has … this text".to_owned()));
 }
 
+/// A `main` that fails prints its error with `Debug`.
+#[test]
+fn errors_have_the_same_text_in_debug() {
+    let mut errors = 0;
+    let mut faults = Vec::new();
+    let sources = sources();
+    let published =
+        sources.iter().filter(|(path, _)| !path.components().any(|part| part.as_os_str() == "tests"));
+    for (path, text) in published {
+        for line in text.lines() {
+            let implemented = ["impl Error for ", "impl std::error::Error for "];
+            let Some(rest) = implemented.iter().find_map(|start| line.strip_prefix(start)) else { continue };
+            let name = rest.split(' ').next().unwrap_or_default();
+            let is_declared = |line: &&str| {
+                line.starts_with(&format!("pub struct {name}"))
+                    || line.starts_with(&format!("pub enum {name}"))
+            };
+            let Some(declaration) = text.lines().find(is_declared) else { continue };
+            errors += 1;
+            let (before, _) = text.split_once(declaration).unwrap_or_default();
+            let attributes = before.rsplit("\n\n").next().unwrap_or_default();
+            if attributes.contains("derive(Debug") {
+                faults.push(format!("{}: {name}", path.display()));
+            }
+        }
+    }
+    assert!(errors > 15, "{errors}");
+    assert_eq!(faults, [""; 0]);
+}
+
 #[test]
 fn every_kind_of_error_has_a_row() {
     let page = read(PAGE);

@@ -152,7 +152,7 @@ impl fmt::Display for WireError {
 impl std::error::Error for WireError {}
 
 /// Error when a string is parsed as an [`ApiFormat`](crate::ApiFormat) but names no format.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct UnknownApiFormat {
     message: String,
 }
@@ -166,6 +166,12 @@ impl UnknownApiFormat {
         let names = names.join(", ");
         let aliases = aliases.join(", ");
         Self { message: format!("Unknown provider: '{text}'. Supported: {names} (aliases: {aliases})") }
+    }
+}
+
+impl fmt::Debug for UnknownApiFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -23,7 +23,7 @@ impl Place {
 }
 
 /// A fault of a configuration. The message shows no values of the file, because they may be secrets.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct ConfigError {
     server: String,
     place: Option<Place>,
@@ -56,6 +56,12 @@ impl ConfigError {
     /// Creates a fault at the byte `offset` of `text`.
     pub(crate) fn at(text: &str, offset: usize, server: &str, message: impl Into<String>) -> Self {
         Self::new(server, Some(Place::of(text, offset)), message)
+    }
+}
+
+impl fmt::Debug for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -7,7 +7,7 @@ use std::io;
 use std::time::Duration;
 
 /// The error of a request that got no usable answer. The message names neither the URL nor a secret.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct HttpError {
     kind: HttpErrorKind,
     message: String,
@@ -79,6 +79,12 @@ impl HttpError {
     #[must_use]
     pub fn timed_out(server: &str, what: &str, limit: Duration) -> Self {
         Self::new(HttpErrorKind::TimedOut, format!("{server} {what} within {} s", limit.as_secs_f64()))
+    }
+}
+
+impl fmt::Debug for HttpError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -116,7 +116,7 @@ impl LedgerConnection {
 }
 
 /// An error of the ledger.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct LedgerError {
     message: String,
     /// Whether the connection was lost, so another attempt may succeed.
@@ -145,6 +145,12 @@ impl From<tokio_postgres::Error> for LedgerError {
             message.push_str(&format!(": {source}"));
         }
         Self { message, is_lost }
+    }
+}
+
+impl fmt::Debug for LedgerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
