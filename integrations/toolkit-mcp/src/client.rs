@@ -155,7 +155,7 @@ impl McpClient {
     }
 
     /// Connects to the server, lists the tools, and starts the task that follows the connection.
-    async fn connect(endpoint: McpEndpoint, handler: ServerRequestHandler) -> Result<Self, McpError> {
+    async fn open(endpoint: McpEndpoint, handler: ServerRequestHandler) -> Result<Self, McpError> {
         let client = Self(ClientState::new(endpoint, handler));
         let opening = async {
             let session = Arc::new(Session::open(&client.0.endpoint, &client.0.handler).await?);
@@ -169,7 +169,7 @@ impl McpClient {
     }
 
     /// Starts the task that connects and follows the connection.
-    fn start(endpoint: McpEndpoint, handler: ServerRequestHandler) -> Self {
+    fn open_later(endpoint: McpEndpoint, handler: ServerRequestHandler) -> Self {
         let client = Self(ClientState::new(endpoint, handler));
         client.follow_connection(None);
         client

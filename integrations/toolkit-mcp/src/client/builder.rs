@@ -83,7 +83,7 @@ impl McpClientBuilder {
     /// violates the protocol. The client does not try again.
     pub async fn connect(self) -> Result<McpClient, McpError> {
         let (endpoint, handler) = self.parts()?;
-        McpClient::connect(endpoint, handler).await
+        McpClient::open(endpoint, handler).await
     }
 
     /// Returns a client that connects in the background, and tries again with [pauses](Self::backoff) until it is
@@ -97,7 +97,7 @@ impl McpClientBuilder {
     /// Panics outside of a tokio runtime.
     pub fn start(self) -> Result<McpClient, McpError> {
         let (endpoint, handler) = self.parts()?;
-        Ok(McpClient::start(endpoint, handler))
+        Ok(McpClient::open_later(endpoint, handler))
     }
 
     fn parts(mut self) -> Result<(McpEndpoint, ServerRequestHandler), McpError> {
