@@ -87,8 +87,12 @@
 //! | `vertex` | `llm_http::Vertex`: models of Google, Anthropic and others at Vertex AI |
 //! | `mcp` | module `mcp`: the Model Context Protocol, both ways, over standard input and output |
 //! | `mcp-http` | `mcp` over HTTP |
+//! | `client-http` | the same, by the name that compiler messages have for clients |
+//! | `server-http` | the same, by the name that compiler messages have for servers |
 //! | `mcp-auth` | logins to MCP servers with OAuth |
+//! | `auth` | the same |
 //! | `mcp-jwt` | MCP servers over HTTP that check JSON Web Tokens |
+//! | `jwt` | the same |
 //! | `openapi` | module `openapi`: the operations of a service are tools, a registry is a service |
 //! | `axum-08` | `into_router` of the servers of `mcp-http` and `openapi`: routers of axum 0.8 |
 //! | `translate` | module `llm::translate`: reads requests of providers |
