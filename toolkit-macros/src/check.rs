@@ -25,10 +25,10 @@ pub(crate) fn check<'a>(draft: &'a Draft<'a>, diag: &mut Diag) -> Option<Model<'
     check_flatten(draft, diag);
     check_effects(draft, diag);
     let name = tool_name(draft, diag);
-    let namespace =
-        draft.attr.namespace.name().and_then(|namespace| {
-            check_name("namespace", namespace.value(), namespace.span(), &['_'], "", diag)
-        });
+    let namespace = draft.attr.namespace.name().and_then(|namespace| {
+        let advice = if namespace.value().is_empty() { "; write `namespace = none` for none" } else { "" };
+        check_name("namespace", namespace.value(), namespace.span(), &['_'], advice, diag)
+    });
     let mut params: Vec<_> =
         draft.params.iter().filter_map(|param| param_model(draft, param, diag)).collect();
     // A constant cannot use the type parameters of the block around it.

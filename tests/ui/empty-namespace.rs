@@ -1,0 +1,8 @@
+use toolkit_ai::tool;
+
+#[tool(namespace = "")]
+fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+fn main() {}
