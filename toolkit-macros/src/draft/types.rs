@@ -138,8 +138,8 @@ fn last_segment_is(ty: &Type, name: &str) -> bool {
     }
 }
 
-/// Reports an error if `ty` contains `impl Trait`, `Self`, a reference or a map that JSON cannot have. Returns `true` if it
-/// contains none of them.
+/// Reports an error if `ty` contains `impl Trait`, `Self`, a reference or a map that JSON cannot have. Returns `true` if
+/// it contains none of them.
 ///
 /// `full` is the complete type of the parameter. It is `ty`, or contains `ty`.
 fn is_decodable(ty: &Type, full: &Type, diag: &mut Diag) -> bool {
@@ -239,8 +239,8 @@ fn replace_unsized(ty: &mut Type) {
     }
 }
 
-/// Reports an error if the type of a field contains a reference or a map that JSON cannot have, or has no fixed size. Returns `false` only if the type
-/// has no fixed size.
+/// Reports an error if the type of a field contains a reference or a map that JSON cannot have, or has no fixed size.
+/// Returns `false` only if the type has no fixed size.
 pub(crate) fn check_owned(ty: &Type, diag: &mut Diag) -> bool {
     if refuse_unsized(ty, false, diag) {
         return false;
