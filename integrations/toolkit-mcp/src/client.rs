@@ -20,6 +20,7 @@
 //! # }
 //! ```
 
+mod any_content;
 mod builder;
 mod call_errors;
 mod catalog;

@@ -51,6 +51,8 @@
 pub mod client;
 #[cfg(feature = "client")]
 pub mod config;
+#[cfg(any(feature = "client", feature = "server"))]
+mod error_data;
 #[cfg(any(feature = "auth", feature = "jwt"))]
 mod guarded_http;
 #[cfg(feature = "client-http")]

@@ -1,5 +1,6 @@
 //! Messages as lines of JSON over a pair of byte streams, for servers and clients.
 
+use crate::error_data::read_error;
 use crate::unsent::Unsent;
 use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, JsonRpcVersion2_0, RequestId};
 use rmcp::service::{RxJsonRpcMessage, ServiceRole, TxJsonRpcMessage};
@@ -7,7 +8,7 @@ use rmcp::transport::Transport;
 use serde::Deserialize;
 use serde::de::{Error, IgnoredAny};
 use serde_json::value::RawValue;
-use serde_json::{from_slice, from_str, to_vec};
+use serde_json::{from_slice, to_vec};
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
 use std::io;
@@ -116,7 +117,7 @@ pub(crate) fn read<Role: LineRole>(line: &[u8]) -> serde_json::Result<RxJsonRpcM
             Ok(JsonRpcMessage::notification(Role::notification(&method, line)?))
         }
         (None, Some(id), Some(result), None) => Ok(JsonRpcMessage::response(Role::result(result.get())?, id)),
-        (None, id, None, Some(error)) => Ok(JsonRpcMessage::error(from_str(error.get())?, id)),
+        (None, id, None, Some(error)) => Ok(JsonRpcMessage::error(read_error(error.get())?, id)),
         _ => Err(Error::custom("neither a request nor a notification nor a response")),
     }
 }
@@ -347,7 +348,7 @@ where
 mod tests {
     use super::*;
     use rmcp::RoleServer;
-    use serde_json::{Value, to_value};
+    use serde_json::{Value, from_str, to_value};
     use tokio::io::{AsyncReadExt, duplex, split};
 
     /// Sends bytes to a server in pieces, and returns the received messages and the errors that were sent back.

@@ -31,9 +31,7 @@ impl RemoteCall<'_> {
     }
 
     pub(super) fn broken_off(&self) -> ToolError {
-        let limit = self.settings().limits.message_bytes;
-        let what = format!("broke off its answer, which may be more than {limit} bytes");
-        self.error(&what, "ask for less, and note that the call may have been executed")
+        self.unknown("broke off its answer", "try again")
     }
 
     /// Converts the failure of one HTTP request.
@@ -85,12 +83,17 @@ impl RemoteCall<'_> {
                 let text = format!("Tool `{tool}` refused the call: {message}; correct the arguments");
                 ToolError::new(ErrorKind::InvalidArguments, text).with_brief("Invalid arguments")
             }
-            _ => self.error(&format!("failed: {message}"), "try again later, or use another tool"),
+            // The server has not executed the call.
+            ErrorCode::PARSE_ERROR | ErrorCode::INVALID_REQUEST | ErrorCode::METHOD_NOT_FOUND => {
+                self.error(&format!("failed: {message}"), "try again later, or use another tool")
+            }
+            _ => self.unknown(&format!("failed: {message}"), "try again later, or use another tool"),
         }
     }
 
+    /// Creates the error for an answer without anything to read. The server has answered, so the tool may have run.
     pub(super) fn invalid(&self) -> ToolError {
-        self.error("sent an invalid result", "use another tool")
+        self.unknown("sent an answer that cannot be read", "try again")
     }
 
     pub(super) fn no_access(&self) -> ToolError {

@@ -1,5 +1,6 @@
 //! One call of a server's tool.
 
+use super::any_content::any_outcome;
 use super::catalog::RemoteTool;
 use super::client_settings::ClientSettings;
 use super::connect_errors::chain;
@@ -68,7 +69,8 @@ impl<'a> RemoteCall<'a> {
                 ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_) => {
                     return Ok(ToolOutput::new(Vec::new()));
                 }
-                _ => return Err(self.invalid()),
+                // The tool has run, so what can be read is kept.
+                other => return self.checked(any_outcome(serde_json::to_value(other).unwrap_or_default())?),
             }
         }
         Err(self.error("asked too many questions", "use another tool"))

@@ -64,7 +64,7 @@ async fn failures_tell_the_model_what_to_do() {
         assert_eq!(failed.message(), "the shop is closed");
         let refused = call(&client, "repeat", "{}").await.unwrap_err();
         let expected = "Error running tool: MCP server `shop` failed: the disk is full; \
-                        try again later, or use another tool";
+                        it may have been executed; check before trying again";
         assert_eq!(refused.message(), expected);
     }
 }

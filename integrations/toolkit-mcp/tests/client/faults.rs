@@ -29,6 +29,11 @@ impl Behaviour for Faulty {
             "later",
             "burst",
             "ask",
+            "half",
+            "plain",
+            "no_message",
+            "text_code",
+            "text",
         ];
         json!({"tools": names.map(|name| tool(name, json!({"type": "object"})))})
     }
@@ -52,6 +57,14 @@ impl Behaviour for Faulty {
             "invalid" => client.result(&id, &json!({"content": "text", "isError": "no", "tools": 5})),
             "malformed" => client.line(json!({"jsonrpc": "3.0", "id": id, "result": {}}).to_string()),
             "future" => client.result(&id, &json!({"content": [{"type": "hologram", "of": "a cat"}]})),
+            "half" => {
+                let content = json!([{"type": "text", "text": "sent"}, {"type": "video"}]);
+                client.result(&id, &json!({ "content": content }));
+            }
+            "plain" => client.result(&id, &json!({"messageId": "m1"})),
+            "no_message" => client.error(&id, &json!({"code": -32000})),
+            "text_code" => client.error(&id, &json!({"code": "E1", "message": "No such table."})),
+            "text" => client.error(&id, &json!("No such table.")),
             "burst" => {
                 let token = &params["_meta"]["progressToken"];
                 let reports = params["arguments"]["reports"].as_u64().unwrap();
@@ -132,7 +145,7 @@ async fn while_a_server_is_down_its_tools_say_so_and_the_client_keeps_trying() {
                     or continue without its tools";
     assert_eq!((error.message(), error.is_retryable()), (expected, true));
     // The tools stay registered.
-    assert_eq!(client.tools().len(), 11);
+    assert_eq!(client.tools().len(), 16);
     *server.is_down.lock().unwrap() = false;
     assert!(within(client.ready()).await);
     assert_eq!(call(&client, "good", "{}").await.unwrap().to_text(), "good");
@@ -206,13 +219,27 @@ async fn the_newest_progress_report_of_a_flood_arrives() {
 }
 
 #[tokio::test]
-async fn an_invalid_result_becomes_an_error() {
+async fn the_readable_parts_of_an_answer_are_kept_because_the_tool_has_run() {
     let server = Raw::new(Faulty);
     let client = connect(&server).await;
-    for name in ["malformed", "invalid", "future"] {
+    for (name, text) in [
+        ("invalid", "text"),
+        ("future", r#"[content that the client cannot read: {"type":"hologram","of":"a cat"}]"#),
+        ("half", "sent\n[content that the client cannot read: {\"type\":\"video\"}]"),
+        ("plain", r#"{"messageId":"m1"}"#),
+    ] {
+        assert_eq!(call(&client, name, "{}").await.unwrap().to_text(), text, "{name}");
+    }
+    let unknown = "it may have been executed; check before trying again";
+    for (name, what) in [
+        ("malformed", "sent an answer that cannot be read"),
+        ("no_message", "failed: error -32000, without a message"),
+        ("text_code", "failed: No such table."),
+        ("text", "failed: No such table."),
+    ] {
         let error = call(&client, name, "{}").await.unwrap_err();
-        let expected = "Error running tool: MCP server `shop` sent an invalid result; use another tool";
-        assert_eq!(error.message(), expected, "{name}");
+        let expected = format!("Error running tool: MCP server `shop` {what}; {unknown}");
+        assert_eq!((error.message(), error.is_retryable()), (expected.as_str(), false), "{name}");
     }
 }
 

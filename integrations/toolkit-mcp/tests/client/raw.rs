@@ -35,6 +35,10 @@ impl Client {
         self.line(json!({"result": result, "jsonrpc": "2.0", "id": id}).to_string());
     }
 
+    pub(super) fn error(&self, id: &Value, error: &Value) {
+        self.line(json!({"error": error, "jsonrpc": "2.0", "id": id}).to_string());
+    }
+
     pub(super) fn text(&self, id: &Value, text: &str) {
         self.result(id, &json!({"content": [{"type": "text", "text": text}]}));
     }
