@@ -48,6 +48,8 @@ mod mcp_command;
 #[cfg(feature = "client-http")]
 mod mcp_url;
 mod pages;
+#[cfg(feature = "client-http")]
+mod raw_lists;
 mod registry_source;
 mod remote_call;
 mod remote_prompts;

@@ -1,5 +1,7 @@
 //! Failures of single HTTP requests.
 
+use super::wire::SESSION_LOST;
+use rmcp::service::ServiceError;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 use serde::de::Error as _;
 use std::error::Error;
@@ -57,6 +59,15 @@ pub(super) enum Failure {
     Invalid,
     /// The session of the connection is expired, and the server did not process the request.
     Expired,
+}
+
+/// Returns whether a server has ended the session instead of answering the request.
+pub(super) fn is_expired(error: &ServiceError) -> bool {
+    match error {
+        ServiceError::McpError(error) => error.code == SESSION_LOST,
+        ServiceError::TransportSend(failed) => matches!(Failure::of(&*failed.error), Some(Failure::Expired)),
+        _ => false,
+    }
 }
 
 impl Failure {

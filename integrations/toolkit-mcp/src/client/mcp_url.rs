@@ -1,5 +1,7 @@
 //! Servers behind a URL: streamable HTTP, with a token.
 
+mod event_stream;
+mod http_answer;
 mod token_client;
 
 use super::endpoint::McpEndpoint;
@@ -23,6 +25,9 @@ use toolkit_http::client::url_secrets;
 /// The maximum number of requests still waiting for a response, for one connection. The server of this crate
 /// executes as many calls at once.
 const MAX_REQUESTS: usize = 1_000;
+
+/// The headers of requests that a program cannot set.
+const PROTOCOL_HEADERS: [&str; 3] = ["accept", "mcp-session-id", "last-event-id"];
 
 /// The URL of a server with streamable HTTP.
 ///
@@ -108,6 +113,9 @@ impl McpUrl {
             let Some((name, mut value)) = parsed else {
                 return Err(invalid(format!("the header `{name}` is illegal; use visible ASCII characters")));
             };
+            if PROTOCOL_HEADERS.contains(&name.as_str()) {
+                return Err(invalid(format!("the protocol sets the header `{name}`; leave it out")));
+            }
             value.set_sensitive(true);
             headers.insert(name, value);
         }
@@ -118,7 +126,8 @@ impl McpUrl {
         secrets.add(&toolkit_http::client::secrets(&headers.clone().into_iter().collect()));
         secrets.add(&url_secrets(&self.url));
         let unsent = attempt.wire.unsent.clone();
-        let client = TokenClient { http, token: self.token, stream: stream.clone(), secrets, unsent };
+        let lists = attempt.wire.lists.clone();
+        let client = TokenClient { http, token: self.token, stream: stream.clone(), secrets, unsent, lists };
         let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
         config.custom_headers = headers;
         config.max_sse_event_size = attempt.limit;

@@ -247,10 +247,6 @@ impl<'a> RemoteCall<'a> {
         if let ServiceError::TransportSend(failed) = error
             && let Some(failure) = super::failure::Failure::of(&*failed.error)
         {
-            if matches!(failure, super::failure::Failure::Expired) {
-                self.session.replace("the server has ended the session");
-                self.is_expired.store(true, Ordering::Relaxed);
-            }
             return self.of_http(&failure).with_details(details);
         }
         let error = match error {
@@ -259,6 +255,12 @@ impl<'a> RemoteCall<'a> {
                 if error.kind() == ErrorKind::NotFound {
                     self.session.handler.tools_changed.notify_one();
                 }
+        if super::failure::is_expired(error) {
+            self.session.replace("the server has ended the session");
+            self.is_expired.store(true, Ordering::Relaxed);
+            return self.of_http(&super::failure::Failure::Expired).with_details(details);
+        }
+        #[cfg(feature = "client-http")]
                 error
             }
             ServiceError::Cancelled { .. } => ToolError::cancelled(self.context.tool_name().as_str()),

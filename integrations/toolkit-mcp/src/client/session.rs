@@ -148,10 +148,10 @@ impl Session {
     /// Converts the failure of a request.
     pub(super) fn failed(&self, method: &str, error: &ServiceError) -> McpError {
         #[cfg(feature = "client-http")]
-        if let ServiceError::TransportSend(failed) = error
-            && let Some(super::failure::Failure::Expired) = super::failure::Failure::of(&*failed.error)
-        {
-            self.replace("the server has ended the session");
+        if super::failure::is_expired(error) {
+            let ended = "the server has ended the session";
+            self.replace(ended);
+            return McpError::new(McpErrorKind::Connection, ended);
         }
         match error {
             ServiceError::McpError(error) => refused(method, error),

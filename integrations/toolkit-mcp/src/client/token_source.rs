@@ -1,6 +1,7 @@
 //! Tokens for requests over HTTP.
 
-use super::failure::{Failure, HttpFault};
+use reqwest::header::WWW_AUTHENTICATE;
+use reqwest::{Response, StatusCode};
 use std::error::Error;
 use std::fmt;
 use std::pin::Pin;
@@ -90,16 +91,14 @@ pub struct TokenChallenge {
 }
 
 impl TokenChallenge {
-    /// Returns the challenge of a refused request, or `None` if another token would not help.
-    pub(super) fn of(fault: &HttpFault, token: Option<&str>) -> Option<Self> {
-        let header = match fault {
-            HttpFault::AuthRequired(refusal) => refusal.www_authenticate_header.as_str(),
-            HttpFault::InsufficientScope(refusal) => refusal.www_authenticate_header.as_str(),
-            fault if matches!(Failure::of(fault), Some(Failure::Status { status: 401, .. })) => "",
-            _ => return None,
-        };
-        let challenge = Self::new(header, token);
-        let is_forbidden = matches!(fault, HttpFault::InsufficientScope(_));
+    /// Returns the challenge of an answer, or `None` if another token would not help.
+    pub(super) fn of(response: &Response, token: Option<&str>) -> Option<Self> {
+        let is_forbidden = response.status() == StatusCode::FORBIDDEN;
+        if !is_forbidden && response.status() != StatusCode::UNAUTHORIZED {
+            return None;
+        }
+        let header = response.headers().get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok());
+        let challenge = Self::new(header.unwrap_or_default(), token);
         (!is_forbidden || challenge.is_insufficient_scope()).then_some(challenge)
     }
 

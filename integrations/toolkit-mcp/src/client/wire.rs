@@ -3,6 +3,8 @@
 
 use super::event::McpEvent;
 use super::known_secrets::KnownSecrets;
+#[cfg(feature = "client-http")]
+use super::raw_lists::RawLists;
 use super::stderr_tail::StderrTail;
 use crate::line_transport::read;
 use crate::locks::lock;
@@ -23,6 +25,10 @@ use toolkit_core::CancellationToken;
 /// The code of the error that replaces a malformed answer.
 pub(super) const INVALID: ErrorCode = ErrorCode(-39_002);
 
+/// The code of the error that replaces an answer in which the server says that it does not know the session.
+#[cfg(feature = "client-http")]
+pub(super) const SESSION_LOST: ErrorCode = ErrorCode(-39_003);
+
 /// The state of one connection, shared with its transport.
 #[derive(Debug)]
 pub(crate) struct Wire {
@@ -35,6 +41,9 @@ pub(crate) struct Wire {
     pub(super) secrets: KnownSecrets,
     /// The server's requests whose answers it has not read.
     pub(super) unsent: Unsent,
+    /// The list of tools that is arriving.
+    #[cfg(feature = "client-http")]
+    pub(super) lists: RawLists,
     progress: Mutex<HashMap<ProgressToken, ProgressSink>>,
     /// The reason for the end of the connection, if known.
     reason: Mutex<Option<String>>,
@@ -54,6 +63,8 @@ impl Wire {
             tail,
             secrets: KnownSecrets::default(),
             unsent: Unsent::default(),
+            #[cfg(feature = "client-http")]
+            lists: RawLists::default(),
             progress: Mutex::default(),
             reason: Mutex::default(),
         }
@@ -200,6 +211,8 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Watched<T> {
                 self.wire.ended.cancel();
                 return None;
             };
+            #[cfg(feature = "client-http")]
+            let message = self.wire.lists.restore(message);
             let Some(message) = self.wire.redacted(message) else { continue };
             if !self.wire.took_progress(&message) {
                 self.count(&message);

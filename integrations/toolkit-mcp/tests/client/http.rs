@@ -338,6 +338,10 @@ async fn an_unreachable_address_and_a_wrong_address_are_errors() {
         error.to_string(),
         "MCP server `127.0.0.1`: the header `x` is illegal; use visible ASCII characters"
     );
+    let header = McpUrl::new("http://127.0.0.1:9/mcp").with_header("Mcp-Session-Id", "1");
+    let error = within(builder(header).connect()).await.unwrap_err();
+    let expected = "MCP server `127.0.0.1`: the protocol sets the header `mcp-session-id`; leave it out";
+    assert_eq!(error.to_string(), expected);
 }
 
 #[tokio::test]

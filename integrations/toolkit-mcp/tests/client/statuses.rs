@@ -24,6 +24,9 @@ const SUM: &str = r#"{"a": 2, "b": 3}"#;
 /// The answer to a call: the status, a header, and the body with its type.
 type Answer = (u16, (&'static str, &'static str), (&'static str, &'static str));
 
+/// The answer of a server that has lost the session: the status, the type of the body, and the body.
+type LostAnswer = (u16, &'static str, &'static str);
+
 /// A proxy before a server.
 #[derive(Clone, Default)]
 struct Proxy {
@@ -38,6 +41,8 @@ struct Proxy {
     /// The sessions of the client, and the sessions that are expired.
     sessions: Arc<Mutex<HashSet<String>>>,
     expired: Arc<Mutex<HashSet<String>>>,
+    /// The answer to a request of an expired session, if it is not 404.
+    lost: Arc<Mutex<Option<LostAnswer>>>,
 }
 
 impl Proxy {
@@ -66,7 +71,9 @@ impl Proxy {
 async fn pass(State(proxy): State<Proxy>, request: Request, next: Next) -> Response {
     let session = |headers: &HeaderMap| Some(headers.get("mcp-session-id")?.to_str().ok()?.to_owned());
     if session(request.headers()).is_some_and(|session| proxy.expired.lock().unwrap().contains(&session)) {
-        return StatusCode::NOT_FOUND.into_response();
+        let lost = *proxy.lost.lock().unwrap();
+        let Some((status, kind, body)) = lost else { return StatusCode::NOT_FOUND.into_response() };
+        return (StatusCode::from_u16(status).unwrap(), [("content-type", kind)], body).into_response();
     }
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, 1 << 20).await.unwrap();
@@ -140,9 +147,68 @@ async fn a_status_ends_one_call_and_never_the_connection() {
             }
             let shed = "is out of order (HTTP 503); try again later, or use another tool";
             check(&proxy, &client, (503, ("retry-after", "7"), page), shed, true).await;
-            check(&proxy, &client, (200, none, page), "sent an invalid result; use another tool", false)
-                .await;
+            let unread = format!("sent an answer that cannot be read; {unknown}");
+            check(&proxy, &client, (200, none, page), &unread, false).await;
         }
+    }
+}
+
+/// What servers answer that have lost a session, with other ids than that of the request.
+const LOST: [LostAnswer; 9] = [
+    (
+        400,
+        "application/json",
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}"#,
+    ),
+    (
+        400,
+        "application/json",
+        r#"{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Missing session ID"}}"#,
+    ),
+    (
+        400,
+        "application/json",
+        r#"{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: Server not initialized"},"id":null}"#,
+    ),
+    (200, "application/json", r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#),
+    (200, "application/json", r#"{"error":"Unknown session"}"#),
+    (400, "text/plain", "Invalid session"),
+    (401, "text/plain", "Unauthorized: Session not found"),
+    (422, "application/json", r#"{"detail":"session expired"}"#),
+    (200, "text/event-stream", "event: message\ndata: {\"error\":\"Session not found\"}\n\n"),
+];
+
+#[tokio::test]
+async fn a_lost_session_is_known_by_what_the_server_says() {
+    let (proxy, url) = Proxy::serve(&Bare::new()).await;
+    let builder = builder(McpUrl::new(url)).protocol(McpProtocol::Handshake);
+    let client = within(builder.connect()).await.unwrap();
+    for (number, lost) in LOST.into_iter().enumerate() {
+        *proxy.lost.lock().unwrap() = Some(lost);
+        proxy.expire();
+        assert_eq!(call(&client, "add", SUM).await.unwrap().to_text(), "5", "{lost:?}");
+        assert_eq!(*proxy.opened.lock().unwrap(), number + 2, "{lost:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_without_the_id_of_the_call_ends_the_call() {
+    let none = ("x-none", "");
+    let (proxy, url) = Proxy::serve(&Bare::new()).await;
+    let builder = builder(McpUrl::new(url)).protocol(McpProtocol::Handshake);
+    let client = within(builder.connect()).await.unwrap();
+    let unknown = "it may have been executed; check before trying again";
+    let full = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"The disk is full."}}"#;
+    let bare = "data: {\"error\":\"The disk is full.\"}\n\n";
+    let failed = format!("failed: The disk is full.; {unknown}");
+    for (status, page) in
+        [(400, ("application/json", full)), (200, ("application/json", full)), (200, ("text/event-stream", bare))]
+    {
+        check(&proxy, &client, (status, none, page), &failed, false).await;
+    }
+    let broken = format!("broke off its answer; {unknown}");
+    for events in ["", ": a comment\n\n", "data: {}\n\n"] {
+        check(&proxy, &client, (200, none, ("text/event-stream", events)), &broken, false).await;
     }
 }
 

@@ -1,19 +1,24 @@
 //! The HTTP client of a server behind a URL.
 
+use super::event_stream::{SseStream, events, is_too_large};
+use super::http_answer::{Posted, is_json, media_type, refusal, status_error};
 use crate::client::deep_lists::cut;
 use crate::client::failure::{HttpFault, redacted_fault};
 use crate::client::known_secrets::KnownSecrets;
+use crate::client::raw_lists::RawLists;
 use crate::client::token_source::{DynTokenSource, TokenChallenge};
 use crate::unsent::Unsent;
-use futures_util::stream::{self, BoxStream, StreamExt};
-use reqwest::RequestBuilder;
+use futures_util::stream::{self, StreamExt};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ServerJsonRpcMessage};
-use rmcp::transport::common::http_header::{HEADER_SESSION_ID, JSON_MIME_TYPE};
-use rmcp::transport::streamable_http_client::{
-    SseError, StreamableHttpClient, StreamableHttpPostResponse, StreamableHttpResponseLimits,
+use reqwest::{Method, Response, StatusCode};
+use rmcp::model::ClientJsonRpcMessage;
+use rmcp::transport::common::http_header::{
+    EVENT_STREAM_MIME_TYPE, HEADER_SESSION_ID, JSON_MIME_TYPE,
 };
-use serde_json::{from_str, to_vec};
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClient, StreamableHttpPostResponse, StreamableHttpResponseLimits,
+};
+use serde_json::to_vec;
 use sse_stream::Sse;
 use std::collections::HashMap;
 use std::error::Error;
@@ -31,6 +36,9 @@ const RENEWALS: usize = 2;
 
 /// The time for a server to open the stream of a session.
 const OPENING: Duration = Duration::from_secs(1);
+
+/// The media types that a request accepts. Some servers require both.
+const ACCEPTED: HeaderValue = HeaderValue::from_static("text/event-stream, application/json");
 
 /// The stream of a session on which the server sends its own requests and notifications.
 #[derive(Default)]
@@ -51,7 +59,7 @@ impl ServerStream {
     }
 }
 
-/// An HTTP client that adds the current token to each request.
+/// An HTTP client that adds the current token to each request, and reads the answers.
 #[derive(Clone)]
 pub(super) struct TokenClient {
     pub(super) http: reqwest::Client,
@@ -60,100 +68,140 @@ pub(super) struct TokenClient {
     pub(super) secrets: KnownSecrets,
     /// The answers that the server has not read.
     pub(super) unsent: Unsent,
+    pub(super) lists: RawLists,
 }
 
 type Headers = HashMap<HeaderName, HeaderValue>;
-type SseStream = BoxStream<'static, Result<Sse, SseError>>;
+
+/// A request without its token.
+struct HttpRequest {
+    method: Method,
+    url: Arc<str>,
+    headers: HeaderMap,
+    body: Vec<u8>,
+}
+
+impl HttpRequest {
+    fn new(method: Method, url: Arc<str>, session: Option<Arc<str>>, headers: Headers) -> Result<Self, HttpFault> {
+        let mut headers: HeaderMap = headers.into_iter().collect();
+        headers.insert(ACCEPT, ACCEPTED);
+        if let Some(session) = session {
+            headers.insert(HeaderName::from_static("mcp-session-id"), value_of(&session)?);
+        }
+        Ok(Self { method, url, headers, body: Vec::new() })
+    }
+}
+
+/// Returns the value of a header with a text of the server, which the server gets back.
+fn value_of(text: &str) -> Result<HeaderValue, HttpFault> {
+    let illegal = |_| HttpFault::UnexpectedServerResponse("an id is no value of a header".into());
+    HeaderValue::from_str(text).map_err(illegal)
+}
 
 impl TokenClient {
     /// Sends a request with the current token. If the server refuses this token, sends the request again with a new
     /// token: the first new token may lack a scope.
-    async fn with_token<T, F>(&self, send: impl Fn(Option<String>) -> F) -> Result<T, HttpFault>
-    where
-        F: Future<Output = Result<T, HttpFault>>,
-    {
-        let send = async |token: Option<String>| {
-            if let Some(token) = &token {
-                self.secrets.add_token(token);
-            }
-            // The SDK and its HTTP client log what the server has answered.
-            let sent = send(token).with_subscriber(NoSubscriber::default()).await;
-            sent.map_err(|fault| redacted_fault(fault, &self.secrets.redactor()))
-        };
-        let Some(source) = &self.token else { return send(None).await };
+    async fn send(&self, request: &HttpRequest) -> Result<Response, HttpFault> {
+        let Some(source) = &self.token else { return self.send_with(request, None).await };
         let unavailable = |reason: Box<dyn Error + Send + Sync>| {
             HttpFault::Io(io::Error::new(io::ErrorKind::PermissionDenied, format!("no token: {reason}")))
         };
         let mut token = source.token_boxed(None).await.map_err(unavailable)?;
-        let mut outcome = send(token.clone()).await;
+        let mut response = self.send_with(request, token.as_deref()).await?;
         for _ in 0..RENEWALS {
-            let Err(fault) = &outcome else { break };
-            let Some(challenge) = TokenChallenge::of(fault, token.as_deref()) else { break };
+            let Some(challenge) = TokenChallenge::of(&response, token.as_deref()) else { break };
             let new = source.token_boxed(Some(&challenge)).await.map_err(unavailable)?;
             if new == token {
                 break;
             }
             token = new;
-            outcome = send(token.clone()).await;
+            response = self.send_with(request, token.as_deref()).await?;
         }
-        outcome
+        Ok(response)
     }
 
-    /// Sends a message. A list of tools that the SDK cannot read, because a tool of it is nested too deep, is requested once
-    /// more, because the SDK does not return the body.
-    async fn post(
-        &self,
-        uri: Arc<str>,
-        message: ClientJsonRpcMessage,
-        session: Option<Arc<str>>,
-        token: Option<String>,
-        headers: Headers,
-        limits: StreamableHttpResponseLimits,
-    ) -> Result<StreamableHttpPostResponse, HttpFault> {
-        let again = self.list_request(&uri, &message, session.as_deref(), token.as_deref(), &headers);
-        let posted =
-            self.http.post_message_with_response_limits(uri, message, session, token, headers, limits).await;
-        // The SDK keeps only the text of the parser's error.
-        let is_deep = matches!(&posted, Err(HttpFault::UnexpectedServerResponse(text))
-            if text.contains("recursion limit exceeded"));
-        let Some(again) = again.filter(|_| is_deep) else { return posted };
-        match deep_list(again, limits.max_json_response_size).await {
-            Some(list) => Ok(StreamableHttpPostResponse::Json(list, None)),
-            None => posted,
-        }
-    }
-
-    /// Returns the request of a list of tools; `None` for another message.
-    fn list_request(
-        &self,
-        uri: &str,
-        message: &ClientJsonRpcMessage,
-        session: Option<&str>,
-        token: Option<&str>,
-        headers: &Headers,
-    ) -> Option<RequestBuilder> {
-        let ClientJsonRpcMessage::Request(request) = message else { return None };
-        if !matches!(request.request, ClientRequest::ListToolsRequest(_)) {
-            return None;
-        }
-        let mut headers: HeaderMap = headers.clone().into_iter().collect();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON_MIME_TYPE));
-        // The SDK accepts both, and some servers require it.
-        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
-        let mut request = self.http.post(uri).headers(headers).body(to_vec(message).ok()?);
-        if let Some(session) = session {
-            request = request.header(HEADER_SESSION_ID, session);
+    async fn send_with(&self, request: &HttpRequest, token: Option<&str>) -> Result<Response, HttpFault> {
+        let mut sending = self.http.request(request.method.clone(), &*request.url);
+        sending = sending.headers(request.headers.clone());
+        if !request.body.is_empty() {
+            sending = sending.body(request.body.clone());
         }
         if let Some(token) = token {
-            request = request.bearer_auth(token);
+            self.secrets.add_token(token);
+            sending = sending.bearer_auth(token);
         }
-        Some(request)
+        sending.send().await.map_err(HttpFault::Client)
     }
 
-    /// Returns a stream that is not read while the server leaves too many answers unread. The SDK reads on by itself, and
-    /// drops the lists of tools that it cannot read, so these are cut.
-    fn limited(&self, stream: SseStream) -> SseStream {
-        stream::unfold((stream, self.unsent.clone()), async |(mut stream, unsent)| {
+    /// Sends a message, and reads the answer.
+    async fn post(
+        &self,
+        request: HttpRequest,
+        posted: Posted,
+        limits: StreamableHttpResponseLimits,
+    ) -> Result<StreamableHttpPostResponse, HttpFault> {
+        let response = self.send(&request).await?;
+        let session = response.headers().get(HEADER_SESSION_ID).and_then(|id| id.to_str().ok());
+        let session = session.map(str::to_owned);
+        if session.is_some() && response.status().is_success() {
+            self.stream.has_session.store(true, Ordering::Relaxed);
+        }
+        if !response.status().is_success() {
+            let answer = posted.refusal(response, limits).await?;
+            return Ok(StreamableHttpPostResponse::Json(answer, session));
+        }
+        if matches!(response.status(), StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
+            return Ok(StreamableHttpPostResponse::Accepted);
+        }
+        if media_type(&response) == EVENT_STREAM_MIME_TYPE {
+            let stream = self.answer_events(events(response, limits.max_sse_event_size), posted);
+            return Ok(StreamableHttpPostResponse::Sse(stream, session));
+        }
+        Ok(match posted.answer(response, limits).await? {
+            Some(answer) => StreamableHttpPostResponse::Json(answer, session),
+            None => StreamableHttpPostResponse::Accepted,
+        })
+    }
+
+    /// Returns the events with the answer to a message, in the form that the SDK reads.
+    fn answer_events(&self, stream: SseStream, posted: Posted) -> SseStream {
+        stream::unfold((stream, self.unsent.clone(), posted), async |(mut stream, unsent, posted)| {
+            unsent.has_room().await;
+            let mut event = stream.next().await?;
+            match &mut event {
+                Ok(Sse { data: Some(data), .. }) => {
+                    if let Some(answer) = posted.event(data) {
+                        *data = answer;
+                    }
+                }
+                Err(error) if is_too_large(error) => {
+                    if let Some(answer) = posted.too_large() {
+                        event = Ok(Sse::default().data(answer));
+                    }
+                }
+                _ => {}
+            }
+            Some((event, (stream, unsent, posted)))
+        })
+        .boxed()
+    }
+
+    /// Opens a stream of events. The SDK drops lists of tools that it cannot read, so these are cut.
+    async fn get(&self, request: HttpRequest, limit: usize) -> Result<SseStream, HttpFault> {
+        let response = self.send(&request).await?;
+        if response.status() == StatusCode::METHOD_NOT_ALLOWED {
+            return Err(HttpFault::ServerDoesNotSupportSse);
+        }
+        if let Some(refused) = refusal(&response).or_else(|| status_error(&response)) {
+            return Err(refused);
+        }
+        let response = response.error_for_status().map_err(HttpFault::Client)?;
+        let kind = media_type(&response);
+        if kind != EVENT_STREAM_MIME_TYPE && !is_json(&response) {
+            return Err(HttpFault::UnexpectedContentType(Some(kind)));
+        }
+        let stream = events(response, limit);
+        let limited = stream::unfold((stream, self.unsent.clone()), async |(mut stream, unsent)| {
             unsent.has_room().await;
             let mut event = stream.next().await?;
             if let Ok(Sse { data: Some(data), .. }) = &mut event
@@ -162,23 +210,15 @@ impl TokenClient {
                 *data = list;
             }
             Some((event, (stream, unsent)))
-        })
-        .boxed()
+        });
+        Ok(limited.boxed())
     }
-}
 
-/// Requests a list of tools of which a tool is nested too deep. Returns `None` unless the answer is such a list, in a JSON
-/// body of at most `limit` bytes.
-async fn deep_list(request: RequestBuilder, limit: usize) -> Option<ServerJsonRpcMessage> {
-    let mut response = request.send().await.ok()?.error_for_status().ok()?;
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.ok()? {
-        body.extend_from_slice(&chunk);
-        if body.len() > limit {
-            return None;
-        }
+    /// Runs a request without logs of the HTTP client, and without secrets in its error.
+    async fn quietly<T>(&self, request: impl Future<Output = Result<T, HttpFault>>) -> Result<T, HttpFault> {
+        let outcome = request.with_subscriber(NoSubscriber::default()).await;
+        outcome.map_err(|fault| redacted_fault(fault, &self.secrets.redactor()))
     }
-    from_str(&cut(str::from_utf8(&body).ok()?)?).ok()
 }
 
 impl StreamableHttpClient for TokenClient {
@@ -205,27 +245,13 @@ impl StreamableHttpClient for TokenClient {
         headers: Headers,
         limits: StreamableHttpResponseLimits,
     ) -> Result<StreamableHttpPostResponse, HttpFault> {
-        let response = self
-            .with_token(|token| {
-                let uri = uri.clone();
-                let message = message.clone();
-                let session = session.clone();
-                let headers = headers.clone();
-                self.post(uri, message, session, token, headers, limits)
-            })
-            .await;
-        if let Ok(
-            StreamableHttpPostResponse::Json(_, Some(_)) | StreamableHttpPostResponse::Sse(_, Some(_)),
-        ) = &response
-        {
-            self.stream.has_session.store(true, Ordering::Relaxed);
-        }
-        match response? {
-            StreamableHttpPostResponse::Sse(stream, session) => {
-                Ok(StreamableHttpPostResponse::Sse(self.limited(stream), session))
-            }
-            response => Ok(response),
-        }
+        let mut posted = Posted::new(&message, self.lists.clone());
+        (posted.has_session, posted.has_token) = (session.is_some(), self.token.is_some());
+        let mut request = HttpRequest::new(Method::POST, uri, session, headers)?;
+        request.headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON_MIME_TYPE));
+        request.body = to_vec(&message)?;
+        drop(message);
+        self.quietly(self.post(request, posted, limits)).await
     }
 
     async fn delete_session(
@@ -235,10 +261,16 @@ impl StreamableHttpClient for TokenClient {
         _: Option<String>,
         headers: Headers,
     ) -> Result<(), HttpFault> {
-        self.with_token(|token| {
-            self.http.delete_session(uri.clone(), session.clone(), token, headers.clone())
-        })
-        .await
+        let request = HttpRequest::new(Method::DELETE, uri, Some(session), headers)?;
+        let deleted = async {
+            let response = self.send(&request).await?;
+            match response.status() {
+                // The server does not let clients end sessions.
+                StatusCode::METHOD_NOT_ALLOWED => Ok(()),
+                _ => response.error_for_status().map(drop).map_err(HttpFault::Client),
+            }
+        };
+        self.quietly(deleted).await
     }
 
     async fn get_stream(
@@ -262,16 +294,12 @@ impl StreamableHttpClient for TokenClient {
         headers: Headers,
         limit: usize,
     ) -> Result<SseStream, HttpFault> {
-        let stream = self
-            .with_token(|token| {
-                let uri = uri.clone();
-                let session = session.clone();
-                let last_event = last_event.clone();
-                let headers = headers.clone();
-                self.http.get_stream_with_max_sse_event_size(uri, session, last_event, token, headers, limit)
-            })
-            .await;
+        let mut request = HttpRequest::new(Method::GET, uri, session, headers)?;
+        if let Some(last_event) = last_event {
+            request.headers.insert(HeaderName::from_static("last-event-id"), value_of(&last_event)?);
+        }
+        let stream = self.quietly(self.get(request, limit)).await;
         self.stream.answered.cancel();
-        Ok(self.limited(stream?))
+        stream
     }
 }
