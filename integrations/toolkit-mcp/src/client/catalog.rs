@@ -1,5 +1,6 @@
 //! The tools of a server, checked and converted to definitions.
 
+use super::McpClient;
 use super::client_settings::ClientSettings;
 use super::deep_lists::MAX_TOOL_DEPTH;
 use rmcp::model::{Icon, Tool, ToolAnnotations};
@@ -26,7 +27,7 @@ pub(super) struct Catalog {
     pub(super) pending: Tools,
     /// Whether a tool has changed or was removed since the first list.
     pub(super) has_changed: bool,
-    /// The number of list entries so far.
+    /// The number of entries in the list so far.
     listed: usize,
 }
 
@@ -38,6 +39,8 @@ pub(super) struct RemoteTool {
     pub(super) name: String,
     /// The hash of the tool's entry in the tool list.
     pub(super) fingerprint: String,
+    /// The entry as the server sent it, also with the members that have no place in a definition.
+    pub(super) entry: Value,
 }
 
 impl Catalog {
@@ -80,6 +83,15 @@ impl Catalog {
     }
 }
 
+impl McpClient {
+    /// Returns the entry of a tool in the server's list, as the server sent it: also with members that have no place in a
+    /// definition, such as those of extensions of the protocol. Nothing in it is checked, and no model sees it.
+    #[must_use]
+    pub fn listed_tool(&self, tool: &str) -> Option<Value> {
+        self.0.catalog.borrow().tools.get(tool).map(|tool| tool.entry.clone())
+    }
+}
+
 type Tools = BTreeMap<String, Arc<RemoteTool>>;
 
 /// Converts one entry of a tool list. Adds a note to `notes` for each change of the entry.
@@ -91,10 +103,6 @@ fn import(entry: Value, settings: &ClientSettings, notes: &mut Vec<Note>) -> Res
     if size > limit {
         return Err(malformed(format!("its entry has {size} bytes, more than {limit}")));
     }
-    // The text of a deeper entry was cut, or is too deep for other parsers.
-    if nests_deeper(&entry, MAX_TOOL_DEPTH) {
-        return Err(malformed(format!("its entry is nested deeper than {MAX_TOOL_DEPTH} levels")));
-    }
     if entry.pointer("/execution/taskSupport").is_some_and(|support| support == "required") {
         let message = "runs only as a task, which the client does not support, and was left out";
         return Err((ToolIssueKind::Task, message.to_owned()));
@@ -105,7 +113,11 @@ fn import(entry: Value, settings: &ClientSettings, notes: &mut Vec<Note>) -> Res
         return Err((ToolIssueKind::App, message.to_owned()));
     }
     let fingerprint = schema_hash(&entry);
-    let tool = parse(entry).map_err(|error| malformed(error.to_string()))?;
+    let tool = parse(entry.clone()).map_err(|error| malformed(error.to_string()))?;
+    // The text of a deeper entry was cut, or is too deep for other parsers. Members without a place in it do not count.
+    if serde_json::to_value(&tool).is_ok_and(|tool| nests_deeper(&tool, MAX_TOOL_DEPTH)) {
+        return Err(malformed(format!("its entry is nested deeper than {MAX_TOOL_DEPTH} levels")));
+    }
     let limits = &settings.limits;
     let schema_limits = SchemaLimits { bytes: limits.schema_bytes, depth: limits.schema_depth };
     let name = legal_name(&tool.name, settings.namespace.as_deref(), notes)?;
@@ -129,7 +141,7 @@ fn import(entry: Value, settings: &ClientSettings, notes: &mut Vec<Note>) -> Res
             }
         }
     }
-    Ok(RemoteTool { definition, name: tool.name.into_owned(), fingerprint })
+    Ok(RemoteTool { definition, name: tool.name.into_owned(), fingerprint, entry })
 }
 
 /// Parses an entry. PHP writes `[]` for an empty object, which is corrected if the entry is not a tool otherwise.

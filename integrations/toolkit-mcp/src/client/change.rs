@@ -32,7 +32,7 @@ pub struct McpToolChange {
     /// The differences of the output schema, if the output schema changed.
     pub output: Option<SchemaDiff>,
     /// The names of changed settings: `title`, `read_only`, `destructive`, `idempotent`, `open_world`,
-    /// `meta`.
+    /// `meta`. `other` stands for members of the [entry](super::McpClient::listed_tool) that have no place in a definition.
     pub settings: Vec<&'static str>,
     /// Whether the tool waits for [approval](super::McpClient::approve) and cannot be called until then.
     pub is_blocked: bool,
@@ -69,6 +69,7 @@ impl ToolListChange {
 
 impl McpToolChange {
     fn between(old: &RemoteTool, new: &RemoteTool, is_blocked: bool) -> Self {
+        let is_other = old.entry != new.entry && old.definition == new.definition;
         let old = &old.definition;
         let new = &new.definition;
         let description =
@@ -78,7 +79,10 @@ impl McpToolChange {
         // A tool without an output schema may return any value.
         let [was, is] = [old, new].map(|tool| tool.output_schema().cloned().unwrap_or(Value::Bool(true)));
         let output = (was != is).then(|| SchemaDiff::of_results(&was, &is));
-        let settings = settings(&old.metadata, &new.metadata);
+        let mut settings = settings(&old.metadata, &new.metadata);
+        if is_other {
+            settings.push("other");
+        }
         Self { tool: new.name.clone(), description, parameters, output, settings, is_blocked }
     }
 }

@@ -7,8 +7,8 @@ use crate::line_transport::{LineFault, LineRole, LineTransport, read_by_method};
 use crate::unsent::Unsent;
 use rmcp::RoleClient;
 use rmcp::model::{
-    CallToolResult, CancelledNotification, ClientNotification, ErrorData, ProgressNotification, RequestId,
-    ServerNotification, ServerRequest, ServerResult, ToolListChangedNotification,
+    CallToolResult, CancelledNotification, ClientNotification, CustomResult, ErrorData, ProgressNotification,
+    RequestId, ServerNotification, ServerRequest, ServerResult, ToolListChangedNotification,
 };
 use serde_json::{Map, Value, from_slice, from_str, from_value};
 use std::io;
@@ -51,7 +51,14 @@ impl LineRole for RoleClient {
         let parsed = from_str(result);
         let mut result = parsed.or_else(|error| from_str(&cut(result).ok_or(error)?))?;
         correct(&mut result);
-        from_value(result)
+        if !result.get("tools").is_some_and(Value::is_array) {
+            return from_value(result);
+        }
+        // The type of the SDK keeps only the members of a tool that it knows.
+        match from_value(result.clone())? {
+            ServerResult::ListToolsResult(_) => Ok(ServerResult::CustomResult(CustomResult(result))),
+            other => Ok(other),
+        }
     }
 
     fn cancelled(notification: &ClientNotification) -> Option<&RequestId> {
@@ -143,7 +150,7 @@ mod tests {
             (r#""content":[{"type":"text","text":"a"}],"resultType":"complete""#, "CallToolResult"),
             (r#""structuredContent":null"#, "CallToolResult"),
             (r#""resultType":"input_required","requestState":"s""#, "InputRequiredResult"),
-            (r#""tools":[],"ttlMs":5"#, "ListToolsResult"),
+            (r#""tools":[],"ttlMs":5"#, "CustomResult"),
             (r#""content":[{"type":"hologram"}]"#, "CustomResult"),
             ("", "EmptyResult"),
         ] {

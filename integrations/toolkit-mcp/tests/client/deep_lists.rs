@@ -10,13 +10,14 @@ use axum::routing::post;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use toolkit_ai::ToolProvider;
-use toolkit_mcp::client::{McpClient, McpEndpoint, McpProtocol, McpUrl};
+use toolkit_mcp::client::{McpClient, McpEndpoint, McpProtocol, McpUrl, ToolIssueKind};
 
-struct Nested;
+/// A server with a list.
+struct Listed(fn() -> Value);
 
-impl Behaviour for Nested {
+impl Behaviour for Listed {
     fn list(&self, _: &Value) -> Value {
-        nested_tools()
+        (self.0)()
     }
 
     fn call(&self, _: Value, _: &Value, _: &Client) {}
@@ -45,22 +46,22 @@ enum Form {
 }
 
 impl Form {
-    async fn endpoint(self) -> McpEndpoint {
+    async fn endpoint(self, list: fn() -> Value) -> McpEndpoint {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-        let answer = post(async move |body: String| self.answer(&serde_json::from_str(&body).unwrap()));
+        let answer = post(async move |body: String| self.answer(&serde_json::from_str(&body).unwrap(), list));
         let router = Router::new().route("/mcp", answer);
         tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         McpUrl::new(url).into()
     }
 
-    fn answer(self, request: &Value) -> Response {
+    fn answer(self, request: &Value, list: fn() -> Value) -> Response {
         let result = match request["method"].as_str().unwrap() {
             "initialize" => json!({
                 "protocolVersion": "2025-11-25", "serverInfo": {"name": "nested", "version": "1"},
                 "capabilities": {"tools": {}},
             }),
-            "tools/list" => nested_tools(),
+            "tools/list" => list(),
             _ => return StatusCode::ACCEPTED.into_response(),
         };
         let message = json!({"jsonrpc": "2.0", "id": request["id"], "result": result});
@@ -72,13 +73,44 @@ impl Form {
     }
 }
 
+/// Returns endpoints of servers with a list, each with the way that the list takes.
+async fn ways(list: fn() -> Value) -> [(&'static str, McpEndpoint); 3] {
+    [
+        ("stream", Raw::new(Listed(list)).endpoint()),
+        ("JSON body", Form::JsonBody.endpoint(list).await),
+        ("event", Form::Event.endpoint(list).await),
+    ]
+}
+
+#[tokio::test]
+async fn the_entry_of_a_tool_arrives_as_the_server_sent_it() {
+    fn list() -> Value {
+        let mut tools = ["known", "hinted", "task"].map(|name| tool(name, json!({"type": "object"})));
+        tools[1]["x-hint"] = json!({"icon": [1]});
+        tools[1]["execution"] = json!({"taskSupport": "optional"});
+        tools[1]["annotations"] = json!({"futureHint": true, "readOnlyHint": true});
+        tools[2]["execution"] = json!({"taskSupport": "required"});
+        json!({ "tools": tools })
+    }
+    for (way, endpoint) in ways(list).await {
+        let builder = McpClient::builder(endpoint).namespace("n").protocol(McpProtocol::Handshake);
+        let client = within(builder.connect()).await.expect(way);
+        let issues: Vec<_> = client.issues().into_iter().map(|issue| (issue.tool, issue.kind)).collect();
+        assert_eq!(issues, [("task".to_owned(), ToolIssueKind::Task)], "{way}");
+        let expected = list();
+        for (index, name) in ["n-known", "n-hinted"].into_iter().enumerate() {
+            assert_eq!(client.listed_tool(name).as_ref(), Some(&expected["tools"][index]), "{way}");
+        }
+        assert_eq!(client.listed_tool("n-task"), None);
+        let hinted = client.tools().into_iter().find(|tool| tool.name.as_str() == "n-hinted").expect(way);
+        assert_eq!((hinted.metadata.read_only, hinted.metadata.meta.len()), (Some(true), 0), "{way}");
+        assert_eq!(hinted.parameters, json!({"type": "object"}), "{way}");
+    }
+}
+
 #[tokio::test]
 async fn a_tool_that_is_nested_too_deep_is_left_out_alone() {
-    for (way, endpoint) in [
-        ("stream", Raw::new(Nested).endpoint()),
-        ("JSON body", Form::JsonBody.endpoint().await),
-        ("event", Form::Event.endpoint().await),
-    ] {
+    for (way, endpoint) in ways(nested_tools).await {
         let builder = McpClient::builder(endpoint).protocol(McpProtocol::Handshake);
         let client = within(builder.connect()).await.expect(way);
         let names: Vec<String> = client.tools().iter().map(|tool| tool.name.to_string()).collect();
