@@ -2,6 +2,7 @@
 
 use http::header::{HeaderValue, USER_AGENT};
 use http::{Request, Response, Uri};
+use serde_json::Value;
 use std::error::Error;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -53,7 +54,7 @@ impl GuardedHttp {
         let mut answer = self.client.send(request, RESPONSE_TIME).await?;
         redactor.extend(&answer.secrets);
         let mut body = answer.body.all().await?;
-        if !answer.status.is_success() {
+        if !answer.status.is_success() || is_error(&body) {
             // Texts of errors are shown, and may repeat the request. Tokens come with a success.
             body = Unread::new(body).text(&redactor).to_string().into_bytes();
         }
@@ -62,6 +63,12 @@ impl GuardedHttp {
         *response.headers_mut() = redacted_headers(&answer.headers, &redactor);
         Ok(response)
     }
+}
+
+/// Returns whether the body of a successful answer is an error nevertheless.
+fn is_error(body: &[u8]) -> bool {
+    let answer: Value = serde_json::from_slice(body).unwrap_or_default();
+    answer.get("error").is_some() && answer.get("access_token").is_none()
 }
 
 /// The fields of requests for tokens that are secrets.

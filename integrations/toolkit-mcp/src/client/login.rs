@@ -4,6 +4,7 @@ mod authorization;
 mod client_assertion;
 mod login_tokens;
 mod redirect;
+mod token_answer;
 mod token_store;
 
 pub(super) use login_tokens::LoginTokens;

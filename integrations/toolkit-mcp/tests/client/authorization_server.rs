@@ -28,6 +28,8 @@ pub(super) struct Known {
     base: String,
     /// Replaces fields in the metadata of the authorization server.
     pub(super) metadata: Value,
+    /// The path of the resource in its metadata, unless `/mcp`.
+    pub(super) resource_path: Option<String>,
     /// Replaces parameters of the redirect.
     pub(super) redirect: Parameters,
     /// Whether a call needs the scope `call`.
@@ -38,6 +40,12 @@ pub(super) struct Known {
     pub(super) registered: Vec<Value>,
     /// The number of programs that are not registered any more.
     pub(super) forgotten: usize,
+    /// The number of programs whose requests for tokens are refused, because the token endpoint has lost them.
+    pub(super) lost: usize,
+    /// Replaces fields in the answers with tokens.
+    pub(super) token_fields: Value,
+    /// The answer to requests for tokens, in place of a token.
+    pub(super) refusal: Option<(u16, String)>,
     pub(super) authorized: Vec<Parameters>,
     pub(super) exchanged: Vec<Parameters>,
     /// The valid codes, refresh tokens and tokens, each with its scopes.
@@ -63,7 +71,8 @@ impl Secured {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let url = format!("{base}/mcp");
-        let known = Known { base, metadata: json!({}), lifetime: 3_600, ..Known::default() };
+        let known =
+            Known { base, metadata: json!({}), token_fields: json!({}), lifetime: 3_600, ..Known::default() };
         let known = Arc::new(Mutex::new(known));
         let server = Bare::new();
         let service = StreamableHttpService::new(
@@ -164,7 +173,8 @@ impl Known {
 
     fn resource(&self) -> Response {
         let base = &self.base;
-        json_body(&json!({"resource": format!("{base}/mcp"), "authorization_servers": [base]}))
+        let resource = format!("{base}{}", self.resource_path.as_deref().unwrap_or("/mcp"));
+        json_body(&json!({"resource": resource, "authorization_servers": [base]}))
     }
 
     fn metadata(&self) -> Response {
@@ -234,6 +244,19 @@ impl Known {
 
     fn token(&mut self, request: Parameters) -> Response {
         self.exchanged.push(request.clone());
+        if let Some((status, body)) = &self.refusal {
+            let body = body.replace("CODE", request.get("code").map_or("", String::as_str));
+            let status = StatusCode::from_u16(*status).unwrap();
+            return (status, [("content-type", "application/json")], body).into_response();
+        }
+        let lost = (1..=self.lost).map(|number| format!("client-{number}"));
+        let is_unknown_token =
+            request.get("refresh_token").is_some_and(|token| !self.refreshable.contains_key(token));
+        if !is_unknown_token && lost.into_iter().any(|client| request.get("client_id") == Some(&client)) {
+            let refusal =
+                json_body(&json!({"error": "invalid_client", "error_description": "no such client"}));
+            return (StatusCode::UNAUTHORIZED, refusal).into_response();
+        }
         let scope = match request["grant_type"].as_str() {
             "authorization_code" => self.codes.remove(&request["code"]).filter(|known| {
                 let hash = hmac_sha256::Hash::hash(request["code_verifier"].as_bytes());
@@ -269,6 +292,9 @@ impl Known {
         if matches!(request["grant_type"].as_str(), "authorization_code" | "refresh_token") {
             self.refreshable.insert(format!("s3cret-refresh-{number}"), scope);
             response["refresh_token"] = json!(format!("s3cret-refresh-{number}"));
+        }
+        for (name, value) in self.token_fields.as_object().unwrap() {
+            response[name] = value.clone();
         }
         json_body(&response)
     }

@@ -173,6 +173,37 @@ async fn a_program_registers_itself_once_unless_it_is_forgotten() {
 }
 
 #[tokio::test]
+async fn a_lifetime_of_tokens_may_be_a_text() {
+    let server = Secured::serve().await;
+    server.known.lock().unwrap().token_fields = json!({"expires_in": "3600", "ext_expires_in": "3600"});
+    let client = connect(&server.url, user(Login::new("shop")).0).await.unwrap();
+    server.revoke();
+    assert_eq!(sum(&client).await, "5");
+    server.known.lock().unwrap().token_fields = json!({"expires_in": "0"});
+    server.revoke();
+    assert_eq!(sum(&client).await, "5");
+    let before = server.exchanges("refresh_token");
+    assert_eq!(sum(&client).await, "5");
+    assert!(server.exchanges("refresh_token") > before, "the token has expired");
+}
+
+#[tokio::test]
+async fn the_reason_of_the_token_endpoint_is_told_without_secrets() {
+    for (status, body, expected) in [
+        (200, r#"{"error": "bad_code", "error_description": "CODE is old."}"#, "bad_code: … is old."),
+        (400, r#"{"error": {"code": "E1", "message": "CODE is old."}}"#, "E1: … is old."),
+        (500, r#"{"message": "CODE is old."}"#, "HTTP 500 Internal Server Error: … is old."),
+        (502, "<p>CODE is old.</p>", "HTTP 502 Bad Gateway: <p>… is old.</p>"),
+        (200, r#"{"code": "CODE"}"#, "HTTP 200 OK: there is no `access_token`"),
+    ] {
+        let server = Secured::serve().await;
+        server.known.lock().unwrap().refusal = Some((status, body.to_owned()));
+        let error = connect(&server.url, user(Login::new("shop")).0).await.unwrap_err().to_string();
+        assert!(error.contains(expected) && !error.contains("s3cret"), "{expected}: {error}");
+    }
+}
+
+#[tokio::test]
 async fn a_known_program_registers_nothing() {
     let document = "https://example.com/client.json";
     let programs = [

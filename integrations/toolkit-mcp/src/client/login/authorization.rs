@@ -1,6 +1,7 @@
 //! The authorization server of an MCP server: discovery, and requests for tokens.
 
 use super::redirect::RedirectListener;
+use super::token_answer::LoginHttp;
 use super::{Login, LoginGrant};
 use crate::client::connect_errors::chain;
 use crate::guarded_http::GuardedHttp;
@@ -10,8 +11,7 @@ use oauth2::TokenResponse;
 use reqwest::Url;
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, ClientCredentialsConfig, CredentialStore, InMemoryCredentialStore,
-    OAuthClientConfig, OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest, OAuthTokenResponse,
-    StoredCredentials,
+    OAuthClientConfig, OAuthTokenResponse, StoredCredentials,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -96,7 +96,7 @@ impl Tokens {
 /// The authorization server of one MCP server.
 pub(super) struct AuthorizationServer {
     manager: AuthorizationManager,
-    http: GuardedHttp,
+    http: LoginHttp,
     issuer: Option<String>,
     token_endpoint: Url,
     /// Whether the URL of a document about the program is a valid client id.
@@ -118,13 +118,14 @@ impl AuthorizationServer {
         if !http.permits(resource.as_str()) {
             return Err("a login needs a URL with `https`".to_owned());
         }
+        let http = LoginHttp::new(http);
         let manager =
             AuthorizationManager::new_with_oauth_http_client(resource.clone(), Arc::new(http.clone())).await;
         let mut manager = manager.map_err(failed)?;
         let received = InMemoryCredentialStore::new();
         manager.set_credential_store(received.clone());
         let found = manager.resolve_metadata_from_challenge(challenge).await.map_err(failed)?;
-        if !http.permits(&found.metadata.authorization_endpoint) {
+        if !http.http.permits(&found.metadata.authorization_endpoint) {
             return Err("the address of the authorization server is not safe; use `https`".to_owned());
         }
         let issuer = found.metadata.issuer.clone();
@@ -313,6 +314,7 @@ impl AuthorizationServer {
         if !status.is_success() {
             let reason = ["error", "error_description"].map(|part| answer[part].as_str().unwrap_or_default());
             let reason = clean(&reason.join(" "));
+            let reason = reason.trim();
             return Err(format!("the authorization server refused a token with HTTP {status}: {reason}"));
         }
         let answer = OAuthTokenResponse::deserialize(answer).ok();
@@ -344,10 +346,4 @@ fn texts(scopes: &[String]) -> Vec<&str> {
 /// Returns the message of an error. The authorization server may have written a part of it.
 fn failed(error: AuthError) -> String {
     clean(&chain(&error))
-}
-
-impl OAuthHttpClient for GuardedHttp {
-    fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
-        Box::pin(self.send(request.request))
-    }
 }
