@@ -173,6 +173,47 @@ async fn a_program_registers_itself_once_unless_it_is_forgotten() {
 }
 
 #[tokio::test]
+async fn a_program_whose_registration_is_lost_registers_itself_again() {
+    let server = Secured::serve().await;
+    let folder = tempfile::tempdir().unwrap();
+    let login = |login: Login| user(login.with_token_store(FileTokenStore::new(folder.path())));
+    let registered = || server.known.lock().unwrap().registered.len();
+    connect(&server.url, login(Login::new("shop")).0).await.unwrap();
+    // The authorization server refuses to refresh the token of a program that it does not know.
+    server.revoke();
+    server.known.lock().unwrap().lost = 1;
+    let (again, logins) = login(Login::new("shop"));
+    let client = connect(&server.url, again).await.unwrap();
+    assert_eq!((sum(&client).await.as_str(), registered(), logins.load(Ordering::Relaxed)), ("5", 2, 1));
+    client.close().await;
+    // It shows its page to the user, and refuses the code.
+    {
+        let mut known = server.known.lock().unwrap();
+        known.forget_logins();
+        known.lost = 2;
+    }
+    let (again, logins) = login(Login::new("shop"));
+    let client = connect(&server.url, again).await.unwrap();
+    assert_eq!((sum(&client).await.as_str(), registered(), logins.load(Ordering::Relaxed)), ("5", 3, 2));
+    client.close().await;
+    // It knows no program at all: the login is tried once more, and no further.
+    {
+        let mut known = server.known.lock().unwrap();
+        known.forget_logins();
+        known.lost = 100;
+    }
+    let (again, logins) = login(Login::new("shop"));
+    let error = connect(&server.url, again).await.unwrap_err();
+    assert!(error.to_string().contains("invalid_client: no such client"), "{error}");
+    assert_eq!((registered(), logins.load(Ordering::Relaxed)), (4, 2));
+    // A client id of the program is not replaced.
+    let (known, logins) = user(Login::new("shop").with_client_id("client-1"));
+    let error = connect(&server.url, known).await.unwrap_err();
+    assert!(error.to_string().contains("invalid_client: no such client"), "{error}");
+    assert_eq!((registered(), logins.load(Ordering::Relaxed)), (4, 1));
+}
+
+#[tokio::test]
 async fn a_lifetime_of_tokens_may_be_a_text() {
     let server = Secured::serve().await;
     server.known.lock().unwrap().token_fields = json!({"expires_in": "3600", "ext_expires_in": "3600"});

@@ -88,8 +88,38 @@ impl Tokens {
         }
     }
 
+    /// Forgets a registration that the authorization server has lost, with the refresh token that belongs to it.
+    pub(super) fn forget_registration(&mut self) {
+        self.registration = None;
+        if let Some(response) = &mut self.credentials.token_response {
+            response.set_refresh_token(None);
+        }
+    }
+
     pub(super) fn has_refresh_token(&self) -> bool {
         self.credentials.token_response.as_ref().is_some_and(|response| response.refresh_token().is_some())
+    }
+}
+
+/// The outcome of a refresh.
+pub(super) enum Refreshed {
+    Tokens(Box<Tokens>),
+    /// The refresh token is not valid any more.
+    LoginNeeded,
+    /// The authorization server has lost the registration of the program.
+    Unregistered,
+}
+
+/// The reason why a login failed.
+pub(super) struct LoginFault {
+    pub(super) reason: String,
+    /// Whether the authorization server does not know the program.
+    pub(super) is_unregistered: bool,
+}
+
+impl<T: Into<String>> From<T> for LoginFault {
+    fn from(reason: T) -> Self {
+        Self { reason: reason.into(), is_unregistered: false }
     }
 }
 
@@ -139,10 +169,10 @@ impl AuthorizationServer {
         Ok(Self { manager, http, issuer, token_endpoint, reads_client_metadata, received, resource })
     }
 
-    /// Exchanges the refresh token. Returns `None` if a new login is needed.
-    pub(super) async fn refresh(mut self, login: &Login, tokens: Tokens) -> Result<Option<Tokens>, String> {
+    /// Exchanges the refresh token.
+    pub(super) async fn refresh(mut self, login: &Login, tokens: Tokens) -> Result<Refreshed, String> {
         if self.issuer != tokens.credentials.issuer {
-            return Ok(None);
+            return Ok(Refreshed::LoginNeeded);
         }
         let Tokens { credentials, scopes, registration } = tokens;
         let secret = match &registration {
@@ -154,8 +184,11 @@ impl AuthorizationServer {
         self.manager.configure_client(with_secret(client, secret)).map_err(failed)?;
         self.received.save(credentials).await.map_err(failed)?;
         match self.manager.refresh_token().with_subscriber(NoSubscriber::default()).await {
-            Ok(_) => self.tokens(scopes, registration).await.map(Some),
-            Err(AuthError::AuthorizationRequired | AuthError::TokenRefreshRejected(_)) => Ok(None),
+            Ok(_) => self.tokens(scopes, registration).await.map(|tokens| Refreshed::Tokens(Box::new(tokens))),
+            Err(AuthError::AuthorizationRequired | AuthError::TokenRefreshRejected(_)) => {
+                Ok(Refreshed::LoginNeeded)
+            }
+            Err(_) if registration.is_some() && self.http.refused_program() => Ok(Refreshed::Unregistered),
             Err(error) => Err(failed(error)),
         }
     }
@@ -166,7 +199,7 @@ impl AuthorizationServer {
         login: &Login,
         more: &[String],
         known: Option<Registration>,
-    ) -> Result<Tokens, String> {
+    ) -> Result<Tokens, LoginFault> {
         let mut scopes = login.scopes.clone();
         if scopes.is_empty() {
             scopes = self.manager.select_initial_scopes(&[]).await;
@@ -180,8 +213,10 @@ impl AuthorizationServer {
         let issuer = self.issuer.as_deref().unwrap_or_default();
         match &login.grant {
             LoginGrant::Code => {
-                let registration = self.authorize(login, &scopes, known).await?;
-                return self.tokens(scopes, registration).await;
+                let registration = self.authorize(login, &scopes, known).await;
+                let is_unregistered = self.http.refused_program();
+                let registration = registration.map_err(|reason| LoginFault { reason, is_unregistered })?;
+                return Ok(self.tokens(scopes, registration).await?);
             }
             LoginGrant::Secret => self.exchange_secret(login, &scopes).await?,
             LoginGrant::SignedAssertion(key) => {
@@ -204,7 +239,7 @@ impl AuthorizationServer {
                 self.exchange_assertion(id, &fields, &scopes).await?;
             }
         }
-        self.tokens(scopes, None).await
+        Ok(self.tokens(scopes, None).await?)
     }
 
     /// Sends the user to the authorization server, and exchanges the code. Returns the registration of a program that is

@@ -1,7 +1,7 @@
 //! The tokens of one server: a source that logs in, refreshes and stores them.
 
 use super::Login;
-use super::authorization::{AuthorizationServer, Tokens};
+use super::authorization::{AuthorizationServer, LoginFault, Refreshed, Registration, Tokens};
 use super::token_store::key;
 use crate::client::token_source::{TokenChallenge, TokenSource};
 use crate::locks::lock;
@@ -87,7 +87,8 @@ impl LoginState {
             return Ok(self.adopt(tokens));
         }
         let Some(challenge) = challenge else { return Ok(None) };
-        let (mut scopes, registration) = match known {
+        // The refresh may have changed what is known.
+        let (mut scopes, registration) = match self.tokens() {
             Some(tokens) => (tokens.scopes, tokens.registration),
             None => (Vec::new(), self.load().await?.and_then(|tokens| tokens.registration)),
         };
@@ -99,19 +100,36 @@ impl LoginState {
             }
             scopes.extend(missing.into_iter().map(str::to_owned));
         }
-        let server = self.server(Some(&challenge)).await?;
-        let tokens = match server.log_in(&self.login, &scopes, registration.clone()).await {
-            Ok(tokens) => tokens,
-            Err(reason) => {
-                // The authorization server may have forgotten the program, which then registers itself again.
-                if registration.is_some() {
-                    self.doubt_registration().await?;
-                }
-                return Err(reason);
-            }
-        };
+        let tokens = self.log_in(&challenge, &scopes, registration).await?;
         self.save(&tokens).await?;
         Ok(self.adopt(tokens))
+    }
+
+    /// Logs in. If the authorization server has lost the registration of the program, logs in once more, which registers the
+    /// program again.
+    async fn log_in(
+        &self,
+        challenge: &TokenChallenge,
+        scopes: &[String],
+        registration: Option<Registration>,
+    ) -> Result<Tokens, String> {
+        let is_registered = registration.is_some();
+        let server = self.server(Some(challenge)).await?;
+        let fault = match server.log_in(&self.login, scopes, registration).await {
+            Ok(tokens) => return Ok(tokens),
+            Err(fault) => fault,
+        };
+        if !is_registered {
+            return Err(fault.reason);
+        }
+        if !fault.is_unregistered {
+            // The authorization server may have forgotten the program, which then registers itself again.
+            self.change_stored(Tokens::doubt_registration).await?;
+            return Err(fault.reason);
+        }
+        self.change_stored(Tokens::forget_registration).await?;
+        let server = self.server(Some(challenge)).await?;
+        server.log_in(&self.login, scopes, None).await.map_err(|fault: LoginFault| fault.reason)
     }
 
     /// Returns the tokens that another process has stored, or else exchanges the refresh token. Returns `None` if a
@@ -129,11 +147,17 @@ impl LoginState {
         if !tokens.has_refresh_token() {
             return Ok(None);
         }
-        let Some(tokens) = self.server(challenge).await?.refresh(&self.login, tokens).await? else {
-            return Ok(None);
-        };
-        self.save(&tokens).await?;
-        Ok(Some(tokens))
+        match self.server(challenge).await?.refresh(&self.login, tokens).await? {
+            Refreshed::Tokens(tokens) => {
+                self.save(&tokens).await?;
+                Ok(Some(*tokens))
+            }
+            Refreshed::LoginNeeded => Ok(None),
+            Refreshed::Unregistered => {
+                self.change_stored(Tokens::forget_registration).await?;
+                Ok(None)
+            }
+        }
     }
 
     async fn server(&self, challenge: Option<&TokenChallenge>) -> Result<AuthorizationServer, String> {
@@ -154,9 +178,10 @@ impl LoginState {
         store.save_boxed(&self.key, text).await.map_err(|error| error.to_string())
     }
 
-    async fn doubt_registration(&self) -> Result<(), String> {
+    /// Changes the stored tokens.
+    async fn change_stored(&self, change: fn(&mut Tokens)) -> Result<(), String> {
         let Some(mut tokens) = self.load().await? else { return Ok(()) };
-        tokens.doubt_registration();
+        change(&mut tokens);
         self.save(&tokens).await?;
         self.adopt(tokens);
         Ok(())
