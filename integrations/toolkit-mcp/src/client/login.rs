@@ -4,6 +4,7 @@ mod authorization;
 mod client_assertion;
 mod login_tokens;
 mod redirect;
+mod stored_tokens;
 mod token_answer;
 mod token_store;
 

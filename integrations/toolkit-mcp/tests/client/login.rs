@@ -214,6 +214,20 @@ async fn a_program_whose_registration_is_lost_registers_itself_again() {
 }
 
 #[tokio::test]
+async fn a_resource_with_a_slash_at_its_end_is_the_same_and_another_is_named() {
+    let server = Secured::serve().await;
+    server.known.lock().unwrap().resource_path = Some("/mcp/".to_owned());
+    let client = connect(&server.url, user(Login::new("shop")).0).await.unwrap();
+    assert_eq!(sum(&client).await, "5");
+    assert_eq!(server.known.lock().unwrap().authorized[0]["resource"], format!("{}/", server.url));
+    let other = Secured::serve().await;
+    other.known.lock().unwrap().resource_path = Some("/other".to_owned());
+    let error = connect(&other.url, user(Login::new("shop")).0).await.unwrap_err().to_string();
+    let named = format!("the metadata of the server are about `{}/other`", other.issuer());
+    assert!(error.contains(&named), "{error}");
+}
+
+#[tokio::test]
 async fn a_lifetime_of_tokens_may_be_a_text() {
     let server = Secured::serve().await;
     server.known.lock().unwrap().token_fields = json!({"expires_in": "3600", "ext_expires_in": "3600"});

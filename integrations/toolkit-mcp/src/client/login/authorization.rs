@@ -1,105 +1,29 @@
 //! The authorization server of an MCP server: discovery, and requests for tokens.
 
 use super::redirect::RedirectListener;
+use super::stored_tokens::{Registration, Tokens};
 use super::token_answer::LoginHttp;
 use super::{Login, LoginGrant};
 use crate::client::connect_errors::chain;
 use crate::guarded_http::GuardedHttp;
 use http::Request;
 use http::header::CONTENT_TYPE;
-use oauth2::TokenResponse;
 use reqwest::Url;
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, ClientCredentialsConfig, CredentialStore, InMemoryCredentialStore,
     OAuthClientConfig, OAuthTokenResponse, StoredCredentials,
 };
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::time::timeout;
-use toolkit_core::foreign::clean;
-use toolkit_core::redaction::Redactor;
+use toolkit_core::foreign::{clean, shorten};
 use tracing::instrument::WithSubscriber;
 use tracing::subscriber::NoSubscriber;
 
-/// The time before its expiry at which a token is refreshed, at most half of its lifetime.
-const BEFORE_EXPIRY: Duration = Duration::from_secs(30);
-
 /// The field in the metadata of a server that accepts the URL of a document as a client id.
 const CLIENT_METADATA: &str = "client_id_metadata_document_supported";
-
-/// The tokens of a login, and what is needed to refresh them.
-#[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Tokens {
-    credentials: StoredCredentials,
-    /// The requested scopes.
-    pub(super) scopes: Vec<String>,
-    /// The registration of a program that has registered itself.
-    pub(super) registration: Option<Registration>,
-}
-
-/// A program as an authorization server has registered it.
-#[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Registration {
-    issuer: Option<String>,
-    client_id: String,
-    client_secret: Option<String>,
-    /// The scopes that the program may request.
-    scopes: Vec<String>,
-    /// The port of the registered redirect. Some authorization servers accept no other. With 0, the next login registers
-    /// the program again.
-    port: u16,
-}
-
-impl Tokens {
-    pub(super) fn token(&self) -> Option<&str> {
-        Some(self.credentials.token_response.as_ref()?.access_token().secret())
-    }
-
-    /// Adds the tokens and the secret of a registered program.
-    pub(super) fn add_secrets(&self, redactor: &mut Redactor) {
-        let response = self.credentials.token_response.as_ref();
-        let refresh_token = response.and_then(|response| Some(response.refresh_token()?.secret().as_str()));
-        let registered = self.registration.as_ref().and_then(|known| known.client_secret.as_deref());
-        for secret in [self.token(), refresh_token, registered].into_iter().flatten() {
-            redactor.add(secret);
-        }
-    }
-
-    /// Returns the token, unless it expires soon.
-    pub(super) fn valid_token(&self) -> Option<&str> {
-        let response = self.credentials.token_response.as_ref()?;
-        let received = self.credentials.token_received_at;
-        if let Some((lifetime, received)) = response.expires_in().zip(received) {
-            let age = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-            let age = Duration::from_secs(age.saturating_sub(received));
-            if age + BEFORE_EXPIRY.min(lifetime / 2) >= lifetime {
-                return None;
-            }
-        }
-        self.token()
-    }
-
-    /// Lets the next login register the program again. The present tokens still belong to this registration.
-    pub(super) fn doubt_registration(&mut self) {
-        if let Some(registration) = &mut self.registration {
-            registration.port = 0;
-        }
-    }
-
-    /// Forgets a registration that the authorization server has lost, with the refresh token that belongs to it.
-    pub(super) fn forget_registration(&mut self) {
-        self.registration = None;
-        if let Some(response) = &mut self.credentials.token_response {
-            response.set_refresh_token(None);
-        }
-    }
-
-    pub(super) fn has_refresh_token(&self) -> bool {
-        self.credentials.token_response.as_ref().is_some_and(|response| response.refresh_token().is_some())
-    }
-}
 
 /// The outcome of a refresh.
 pub(super) enum Refreshed {
@@ -149,12 +73,25 @@ impl AuthorizationServer {
             return Err("a login needs a URL with `https`".to_owned());
         }
         let http = LoginHttp::new(http);
-        let manager =
-            AuthorizationManager::new_with_oauth_http_client(resource.clone(), Arc::new(http.clone())).await;
-        let mut manager = manager.map_err(failed)?;
         let received = InMemoryCredentialStore::new();
-        manager.set_credential_store(received.clone());
-        let found = manager.resolve_metadata_from_challenge(challenge).await.map_err(failed)?;
+        let mut manager = manager_of(&resource, &http, &received).await?;
+        let mut found = manager.resolve_metadata_from_challenge(challenge).await;
+        let named = http.named_resource();
+        let slashed = Url::parse(&format!("{resource}/")).map_err(|error| error.to_string())?;
+        let mut resource = resource;
+        if named.as_deref() == Some(slashed.as_str()) {
+            // The server names itself with a slash at the end, which the SDK takes for another resource.
+            resource = slashed;
+            manager = manager_of(&resource, &http, &received).await?;
+            found = manager.resolve_metadata_from_challenge(challenge).await;
+        }
+        let found = found.map_err(|error| match named {
+            Some(named) if named != resource.as_str() => {
+                let named = clean(&shorten(named, 256));
+                format!("{}; the metadata of the server are about `{named}`", failed(error))
+            }
+            _ => failed(error),
+        })?;
         if !http.http.permits(&found.metadata.authorization_endpoint) {
             return Err("the address of the authorization server is not safe; use `https`".to_owned());
         }
@@ -166,7 +103,15 @@ impl AuthorizationServer {
         let reads_client_metadata =
             found.metadata.additional_fields.get(CLIENT_METADATA) == Some(&true.into());
         manager.set_metadata(found.metadata);
-        Ok(Self { manager, http, issuer, token_endpoint, reads_client_metadata, received, resource })
+        Ok(Self {
+            manager,
+            http,
+            issuer,
+            token_endpoint,
+            reads_client_metadata,
+            received,
+            resource,
+        })
     }
 
     /// Exchanges the refresh token.
@@ -184,7 +129,9 @@ impl AuthorizationServer {
         self.manager.configure_client(with_secret(client, secret)).map_err(failed)?;
         self.received.save(credentials).await.map_err(failed)?;
         match self.manager.refresh_token().with_subscriber(NoSubscriber::default()).await {
-            Ok(_) => self.tokens(scopes, registration).await.map(|tokens| Refreshed::Tokens(Box::new(tokens))),
+            Ok(_) => {
+                self.tokens(scopes, registration).await.map(|tokens| Refreshed::Tokens(Box::new(tokens)))
+            }
             Err(AuthError::AuthorizationRequired | AuthError::TokenRefreshRejected(_)) => {
                 Ok(Refreshed::LoginNeeded)
             }
@@ -365,6 +312,19 @@ impl AuthorizationServer {
         let credentials = credentials.ok_or("the authorization server sent no token")?;
         Ok(Tokens { credentials, scopes, registration })
     }
+}
+
+/// Returns the client of the SDK for the logins at a resource.
+async fn manager_of(
+    resource: &Url,
+    http: &LoginHttp,
+    received: &InMemoryCredentialStore,
+) -> Result<AuthorizationManager, String> {
+    let http = Arc::new(http.clone());
+    let mut manager =
+        AuthorizationManager::new_with_oauth_http_client(resource.clone(), http).await.map_err(failed)?;
+    manager.set_credential_store(received.clone());
+    Ok(manager)
 }
 
 fn with_secret(client: OAuthClientConfig, secret: Option<&String>) -> OAuthClientConfig {

@@ -1,7 +1,8 @@
 //! The tokens of one server: a source that logs in, refreshes and stores them.
 
 use super::Login;
-use super::authorization::{AuthorizationServer, LoginFault, Refreshed, Registration, Tokens};
+use super::authorization::{AuthorizationServer, LoginFault, Refreshed};
+use super::stored_tokens::{Registration, Tokens};
 use super::token_store::key;
 use crate::client::token_source::{TokenChallenge, TokenSource};
 use crate::locks::lock;
