@@ -47,6 +47,7 @@ pub struct Login {
     prompt: Arc<dyn Fn(&str) + Send + Sync>,
     store: Option<Arc<dyn DynTokenStore>>,
     grant: LoginGrant,
+    permits_unannounced_pkce: bool,
 }
 
 /// What a login exchanges for tokens.
@@ -77,6 +78,7 @@ impl Login {
             prompt: Arc::new(print),
             store: None,
             grant: LoginGrant::Code,
+            permits_unannounced_pkce: false,
         }
     }
 
@@ -120,6 +122,14 @@ impl Login {
     /// Requests these scopes. By default, the server names them.
     pub fn with_scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.scopes = scopes.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Logs in also at an authorization server whose metadata do not announce PKCE (`code_challenge_methods_supported`). By
+    /// default, such a login is an error, as the protocol demands: a server that ignores PKCE gives tokens to anybody who
+    /// intercepts the redirect. Use this only for a server that is known to check the challenge.
+    pub fn with_unannounced_pkce(mut self) -> Self {
+        self.permits_unannounced_pkce = true;
         self
     }
 

@@ -288,6 +288,7 @@ async fn a_login_that_fails_says_why_and_shows_no_secret() {
         (json!({"token_endpoint": "http://192.0.2.1/"}), ("a", "b"), "OAuth token exchange failed"),
         (json!({"token_endpoint": "/moved"}), ("a", "b"), "OAuth token exchange failed"),
         (json!({"code_challenge_methods_supported": ["plain"]}), ("a", "b"), "S256"),
+        (json!({"code_challenge_methods_supported": null}), ("a", "b"), "use `Login::with_unannounced_pkce`"),
         (json!({"padding": "a".repeat(2 << 20)}), ("a", "b"), "longer than 1048576 bytes"),
     ];
     for (mut metadata, (name, value), expected) in cases {
@@ -307,6 +308,17 @@ async fn a_login_that_fails_says_why_and_shows_no_secret() {
         assert_eq!(error.kind(), McpErrorKind::Unauthorized, "{text}");
         assert!(server.known.lock().unwrap().tokens.is_empty(), "{text}");
     }
+}
+
+#[tokio::test]
+async fn a_login_without_announced_pkce_needs_the_word_of_the_program() {
+    let server = Secured::serve().await;
+    server.known.lock().unwrap().metadata = json!({"code_challenge_methods_supported": null});
+    let client = connect(&server.url, user(Login::new("shop").with_unannounced_pkce()).0).await.unwrap();
+    assert_eq!(sum(&client).await, "5");
+    // Without a user, there is no redirect to protect.
+    let robot = Login::client_credentials("robot", "s3cret-client");
+    assert_eq!(sum(&connect(&server.url, robot).await.unwrap()).await, "5");
 }
 
 #[tokio::test]

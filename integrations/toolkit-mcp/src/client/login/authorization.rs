@@ -55,6 +55,7 @@ pub(super) struct AuthorizationServer {
     token_endpoint: Url,
     /// Whether the URL of a document about the program is a valid client id.
     reads_client_metadata: bool,
+    announces_pkce: bool,
     /// The place where the SDK puts tokens.
     received: InMemoryCredentialStore,
     resource: Url,
@@ -102,6 +103,7 @@ impl AuthorizationServer {
         let token_endpoint = Url::parse(&found.metadata.token_endpoint).map_err(|error| error.to_string())?;
         let reads_client_metadata =
             found.metadata.additional_fields.get(CLIENT_METADATA) == Some(&true.into());
+        let announces_pkce = found.metadata.code_challenge_methods_supported.is_some();
         manager.set_metadata(found.metadata);
         Ok(Self {
             manager,
@@ -109,6 +111,7 @@ impl AuthorizationServer {
             issuer,
             token_endpoint,
             reads_client_metadata,
+            announces_pkce,
             received,
             resource,
         })
@@ -197,6 +200,11 @@ impl AuthorizationServer {
         scopes: &[String],
         known: Option<Registration>,
     ) -> Result<Option<Registration>, String> {
+        if !self.announces_pkce && !login.permits_unannounced_pkce {
+            return Err("the authorization server does not announce PKCE (`code_challenge_methods_supported`), which \
+                        protects the login; if it is known to check it, use `Login::with_unannounced_pkce`"
+                .to_owned());
+        }
         let known = known.filter(|known| {
             known.issuer == self.issuer && scopes.iter().all(|scope| known.scopes.contains(scope))
         });
