@@ -85,7 +85,8 @@ pub use resource_tools::McpResourceTools;
 pub use session::McpServerInfo;
 pub use subscription::McpSubscription;
 #[cfg(feature = "client-http")]
-pub use token_source::{TokenChallenge, TokenSource};
+pub use token_source::{McpToken, TokenChallenge, TokenRequest, TokenSource};
+pub(crate) use tool_count::ToolTotal;
 pub use toolkit_core::foreign::{ToolIssue, ToolIssueKind};
 
 use crate::locks::lock;

@@ -33,6 +33,8 @@ mod secrets;
 mod starting;
 #[cfg(feature = "client-http")]
 mod statuses;
+#[cfg(feature = "client-http")]
+mod signing;
 
 use std::time::Duration;
 use tokio::time::timeout;

@@ -17,8 +17,8 @@ use tokio::task::JoinHandle;
 use toolkit_ai::ToolProvider;
 use toolkit_mcp::McpErrorKind;
 use toolkit_mcp::client::{
-    McpBackoff, McpClient, McpClientBuilder, McpEvent, McpLimits, McpProtocol, McpUrl, TokenChallenge,
-    TokenSource,
+    McpBackoff, McpClient, McpClientBuilder, McpEvent, McpLimits, McpProtocol, McpToken, McpUrl,
+    TokenRequest, TokenSource,
 };
 use toolkit_mcp::config::{ConfigFile, McpServers};
 
@@ -223,13 +223,13 @@ struct Tokens(Mutex<Vec<&'static str>>);
 impl TokenSource for Tokens {
     async fn token(
         &self,
-        challenge: Option<&TokenChallenge>,
-    ) -> Result<Option<String>, Box<dyn Error + Send + Sync>> {
+        request: &TokenRequest<'_>,
+    ) -> Result<Option<McpToken>, Box<dyn Error + Send + Sync>> {
         let mut tokens = self.0.lock().unwrap();
-        if challenge.is_some() && tokens.len() > 1 {
+        if request.challenge().is_some() && tokens.len() > 1 {
             tokens.remove(0);
         }
-        Ok(Some(tokens[0].to_owned()))
+        Ok(Some(tokens[0].into()))
     }
 }
 

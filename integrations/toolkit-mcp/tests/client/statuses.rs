@@ -16,7 +16,8 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use toolkit_ai::ErrorKind;
 use toolkit_mcp::client::{
-    McpBackoff, McpClient, McpClientBuilder, McpEvent, McpProtocol, McpUrl, TokenChallenge, TokenSource,
+    McpBackoff, McpClient, McpClientBuilder, McpEvent, McpProtocol, McpToken, McpUrl, TokenRequest,
+    TokenSource,
 };
 
 const SUM: &str = r#"{"a": 2, "b": 3}"#;
@@ -170,7 +171,11 @@ const LOST: [LostAnswer; 9] = [
         "application/json",
         r#"{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: Server not initialized"},"id":null}"#,
     ),
-    (200, "application/json", r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#),
+    (
+        200,
+        "application/json",
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#,
+    ),
     (200, "application/json", r#"{"error":"Unknown session"}"#),
     (400, "text/plain", "Invalid session"),
     (401, "text/plain", "Unauthorized: Session not found"),
@@ -201,9 +206,11 @@ async fn an_error_without_the_id_of_the_call_ends_the_call() {
     let full = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"The disk is full."}}"#;
     let bare = "data: {\"error\":\"The disk is full.\"}\n\n";
     let failed = format!("failed: The disk is full.; {unknown}");
-    for (status, page) in
-        [(400, ("application/json", full)), (200, ("application/json", full)), (200, ("text/event-stream", bare))]
-    {
+    for (status, page) in [
+        (400, ("application/json", full)),
+        (200, ("application/json", full)),
+        (200, ("text/event-stream", bare)),
+    ] {
         check(&proxy, &client, (status, none, page), &failed, false).await;
     }
     let broken = format!("broke off its answer; {unknown}");
@@ -238,11 +245,8 @@ async fn the_first_answer_may_take_as_long_as_the_limit_for_connecting() {
 struct NoToken(Mutex<bool>);
 
 impl TokenSource for NoToken {
-    async fn token(
-        &self,
-        _: Option<&TokenChallenge>,
-    ) -> Result<Option<String>, Box<dyn Error + Send + Sync>> {
-        if *self.0.lock().unwrap() { Err("the login is over".into()) } else { Ok(Some("a".to_owned())) }
+    async fn token(&self, _: &TokenRequest<'_>) -> Result<Option<McpToken>, Box<dyn Error + Send + Sync>> {
+        if *self.0.lock().unwrap() { Err("the login is over".into()) } else { Ok(Some("a".into())) }
     }
 }
 

@@ -4,7 +4,7 @@ use super::Login;
 use super::authorization::{AuthorizationServer, LoginFault, Refreshed};
 use super::stored_tokens::{Registration, Tokens};
 use super::token_store::key;
-use crate::client::token_source::{TokenChallenge, TokenSource};
+use crate::client::token_source::{McpToken, TokenChallenge, TokenRequest, TokenSource};
 use crate::locks::lock;
 use std::error::Error;
 use std::sync::{Arc, Mutex};
@@ -39,19 +39,21 @@ impl LoginTokens {
 impl TokenSource for LoginTokens {
     async fn token(
         &self,
-        challenge: Option<&TokenChallenge>,
-    ) -> Result<Option<String>, Box<dyn Error + Send + Sync>> {
+        request: &TokenRequest<'_>,
+    ) -> Result<Option<McpToken>, Box<dyn Error + Send + Sync>> {
+        let challenge = request.challenge();
         if challenge.is_none()
             && let Some(token) = self.0.tokens().as_ref().and_then(Tokens::valid_token)
         {
-            return Ok(Some(token.to_owned()));
+            return Ok(Some(token.into()));
         }
         // The user may finish a login after the time limit of the request. The next request then has a token.
         let state = self.0.clone();
         let challenge = challenge.cloned();
         let renewed = tokio::spawn(async move { state.renew(challenge).await }).await;
         let renewed = renewed.unwrap_or_else(|_| Err("the login failed".to_owned()));
-        Ok(renewed.map_err(|reason| self.0.redactor().redact(&reason))?)
+        let renewed = renewed.map_err(|reason| self.0.redactor().redact(&reason))?;
+        Ok(renewed.map(McpToken::from))
     }
 }
 
@@ -162,7 +164,7 @@ impl LoginState {
     }
 
     async fn server(&self, challenge: Option<&TokenChallenge>) -> Result<AuthorizationServer, String> {
-        let header = challenge.map(|challenge| challenge.header.as_str()).filter(|header| !header.is_empty());
+        let header = challenge.and_then(|challenge| challenge.header("www-authenticate"));
         AuthorizationServer::discover(&self.login, &self.resource, header).await
     }
 

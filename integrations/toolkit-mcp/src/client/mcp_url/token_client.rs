@@ -6,22 +6,20 @@ use crate::client::deep_lists::cut;
 use crate::client::failure::{HttpFault, redacted_fault};
 use crate::client::known_secrets::KnownSecrets;
 use crate::client::raw_lists::RawLists;
-use crate::client::token_source::{DynTokenSource, TokenChallenge};
+use crate::client::token_source::{DynTokenSource, McpToken, TokenChallenge, TokenRequest};
 use crate::unsent::Unsent;
 use futures_util::stream::{self, StreamExt};
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Response, StatusCode};
 use rmcp::model::ClientJsonRpcMessage;
-use rmcp::transport::common::http_header::{
-    EVENT_STREAM_MIME_TYPE, HEADER_SESSION_ID, JSON_MIME_TYPE,
-};
+use rmcp::transport::common::http_header::{EVENT_STREAM_MIME_TYPE, HEADER_SESSION_ID, JSON_MIME_TYPE};
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClient, StreamableHttpPostResponse, StreamableHttpResponseLimits,
 };
 use serde_json::to_vec;
 use sse_stream::Sse;
 use std::collections::HashMap;
-use std::error::Error;
+use std::fmt::Display;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -82,7 +80,12 @@ struct HttpRequest {
 }
 
 impl HttpRequest {
-    fn new(method: Method, url: Arc<str>, session: Option<Arc<str>>, headers: Headers) -> Result<Self, HttpFault> {
+    fn new(
+        method: Method,
+        url: Arc<str>,
+        session: Option<Arc<str>>,
+        headers: Headers,
+    ) -> Result<Self, HttpFault> {
         let mut headers: HeaderMap = headers.into_iter().collect();
         headers.insert(ACCEPT, ACCEPTED);
         if let Some(session) = session {
@@ -90,6 +93,32 @@ impl HttpRequest {
         }
         Ok(Self { method, url, headers, body: Vec::new() })
     }
+
+    /// Asks for the token of this request.
+    async fn token(
+        &self,
+        source: &dyn DynTokenSource,
+        challenge: Option<&TokenChallenge>,
+    ) -> Result<Option<McpToken>, HttpFault> {
+        let Self { method, url, headers, body } = self;
+        let request = TokenRequest { method: method.as_str(), url, headers, body, challenge };
+        source.token_boxed(&request).await.map_err(unavailable)
+    }
+}
+
+/// Returns the value of a header that no log shows.
+fn secret(value: &str) -> Result<HeaderValue, HttpFault> {
+    let mut value = HeaderValue::from_str(value).map_err(|_| no_header())?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+fn no_header() -> HttpFault {
+    unavailable("it is no value of a header")
+}
+
+fn unavailable(reason: impl Display) -> HttpFault {
+    HttpFault::Io(io::Error::new(io::ErrorKind::PermissionDenied, format!("no token: {reason}")))
 }
 
 /// Returns the value of a header with a text of the server, which the server gets back.
@@ -103,32 +132,37 @@ impl TokenClient {
     /// token: the first new token may lack a scope.
     async fn send(&self, request: &HttpRequest) -> Result<Response, HttpFault> {
         let Some(source) = &self.token else { return self.send_with(request, None).await };
-        let unavailable = |reason: Box<dyn Error + Send + Sync>| {
-            HttpFault::Io(io::Error::new(io::ErrorKind::PermissionDenied, format!("no token: {reason}")))
-        };
-        let mut token = source.token_boxed(None).await.map_err(unavailable)?;
-        let mut response = self.send_with(request, token.as_deref()).await?;
+        let mut token = request.token(&**source, None).await?;
+        let mut response = self.send_with(request, token.as_ref()).await?;
         for _ in 0..RENEWALS {
-            let Some(challenge) = TokenChallenge::of(&response, token.as_deref()) else { break };
-            let new = source.token_boxed(Some(&challenge)).await.map_err(unavailable)?;
+            let Some(challenge) = TokenChallenge::of(&response, token.as_ref()) else { break };
+            let new = request.token(&**source, Some(&challenge)).await?;
             if new == token {
                 break;
             }
             token = new;
-            response = self.send_with(request, token.as_deref()).await?;
+            response = self.send_with(request, token.as_ref()).await?;
         }
         Ok(response)
     }
 
-    async fn send_with(&self, request: &HttpRequest, token: Option<&str>) -> Result<Response, HttpFault> {
-        let mut sending = self.http.request(request.method.clone(), &*request.url);
-        sending = sending.headers(request.headers.clone());
+    async fn send_with(
+        &self,
+        request: &HttpRequest,
+        token: Option<&McpToken>,
+    ) -> Result<Response, HttpFault> {
+        let mut headers = request.headers.clone();
+        if let Some(token) = token {
+            self.secrets.add_token(token.as_str());
+            headers.insert(AUTHORIZATION, secret(&format!("{} {}", token.scheme, token.as_str()))?);
+            for (name, value) in &token.headers {
+                let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| no_header())?;
+                headers.insert(name, secret(value)?);
+            }
+        }
+        let mut sending = self.http.request(request.method.clone(), &*request.url).headers(headers);
         if !request.body.is_empty() {
             sending = sending.body(request.body.clone());
-        }
-        if let Some(token) = token {
-            self.secrets.add_token(token);
-            sending = sending.bearer_auth(token);
         }
         sending.send().await.map_err(HttpFault::Client)
     }
