@@ -1,6 +1,6 @@
 //! Tools of MCP servers as a tool provider.
 //!
-//! An [`McpClient`] connects to one server and is a [`ToolProvider`]: its tools are registered in a registry
+//! An [`McpClient`] connects to one server and is a [`ToolProvider`](toolkit_core::ToolProvider): its tools are registered in a registry
 //! like other tools. A lost connection is restored, and a [live registry](McpClient::follow) can follow
 //! changes of the server's tools.
 //!
@@ -64,6 +64,7 @@ mod subscription;
 mod supervise;
 #[cfg(feature = "client-http")]
 mod token_source;
+mod tool_count;
 mod wire;
 
 pub use builder::McpClientBuilder;
@@ -103,10 +104,8 @@ use supervise::{Link, supervise};
 use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_util::sync::DropGuard;
-use toolkit_core::{
-    CancellationToken, ErrorKind, ToolCall, ToolContext, ToolDefinition, ToolError, ToolFuture, ToolOutput,
-    ToolProvider,
-};
+use tool_count::ToolCount;
+use toolkit_core::{CancellationToken, ErrorKind, ToolCall, ToolContext, ToolError, ToolOutput};
 
 /// A client of one MCP server, and the provider of its tools. Clones share the connection.
 ///
@@ -138,6 +137,7 @@ struct ClientState {
     handler: ServerRequestHandler,
     link: watch::Sender<Link>,
     catalog: watch::Sender<Arc<Catalog>>,
+    count: ToolCount,
     /// The fingerprints of approved tools; `None` if no tool needs approval.
     approved: Mutex<Option<BTreeMap<String, String>>>,
     /// Held while the tools are listed, so that lists are published in the order of the requests.
@@ -159,8 +159,12 @@ impl McpClient {
     }
 
     /// Connects to the server, lists the tools, and starts the task that follows the connection.
-    async fn open(endpoint: McpEndpoint, handler: ServerRequestHandler) -> Result<Self, McpError> {
-        let client = Self(ClientState::new(endpoint, handler));
+    async fn open(
+        endpoint: McpEndpoint,
+        handler: ServerRequestHandler,
+        count: ToolCount,
+    ) -> Result<Self, McpError> {
+        let client = Self(ClientState::new(endpoint, handler, count));
         let opening = async {
             let session = Arc::new(Session::open(&client.0.endpoint, &client.0.handler).await?);
             client.0.adopt(&session).await?;
@@ -173,8 +177,8 @@ impl McpClient {
     }
 
     /// Starts the task that connects and follows the connection.
-    fn open_later(endpoint: McpEndpoint, handler: ServerRequestHandler) -> Self {
-        let client = Self(ClientState::new(endpoint, handler));
+    fn open_later(endpoint: McpEndpoint, handler: ServerRequestHandler, count: ToolCount) -> Self {
+        let client = Self(ClientState::new(endpoint, handler, count));
         client.follow_connection(None);
         client
     }
@@ -260,7 +264,7 @@ impl McpClient {
 }
 
 impl ClientState {
-    fn new(endpoint: McpEndpoint, handler: ServerRequestHandler) -> Arc<Self> {
+    fn new(endpoint: McpEndpoint, handler: ServerRequestHandler, count: ToolCount) -> Arc<Self> {
         let closing = CancellationToken::new();
         Arc::new(Self {
             approved: Mutex::new(handler.settings.approved.clone()),
@@ -268,6 +272,7 @@ impl ClientState {
             handler,
             link: watch::Sender::new(Link::Starting),
             catalog: watch::Sender::new(Arc::default()),
+            count,
             listing: tokio::sync::Mutex::default(),
             info: Mutex::default(),
             _ends_with_client: closing.clone().drop_guard(),
@@ -278,6 +283,11 @@ impl ClientState {
 
     fn name(&self) -> &str {
         &self.handler.settings.name
+    }
+
+    /// Returns whether there are so many tools that they are deferred.
+    fn defers(&self) -> bool {
+        self.count.total() > self.handler.settings.search_above
     }
 
     /// Sets the state of the connection. Returns `false` if the client was closed in the meantime.
@@ -376,23 +386,6 @@ impl ClientState {
             Link::Closed(_) => true,
         });
         state.await.is_ok_and(|link| matches!(&*link, Link::Up(_)))
-    }
-}
-
-impl ToolProvider for McpClient {
-    fn tools(&self) -> Vec<ToolDefinition> {
-        self.0.catalog.borrow().tools.values().map(|tool| tool.definition.clone()).collect()
-    }
-
-    fn handle<'a>(&'a self, call: ToolCall, context: &'a ToolContext) -> ToolFuture<'a> {
-        match self.0.prepare(&call) {
-            Ok(prepared) => ToolFuture::new(async move { self.0.call(&call, prepared, context).await }),
-            Err(error) => ToolFuture::ready(Err(error)),
-        }
-    }
-
-    fn validate(&self, call: &ToolCall, _: &ToolDefinition, _: &ToolContext) -> Result<(), ToolError> {
-        self.0.prepare(call).map(drop)
     }
 }
 

@@ -14,6 +14,8 @@ mod connect_errors;
 mod deep_lists;
 mod endings;
 #[cfg(feature = "client-http")]
+mod deferring;
+#[cfg(feature = "client-http")]
 mod evil;
 mod faults;
 mod fresh;

@@ -6,6 +6,7 @@ use super::endpoint::McpEndpoint;
 use super::event::EVENTS_KEPT;
 use super::limits::McpLimits;
 use super::server_requests::{MOST_QUESTIONS, ServerRequestHandler};
+use super::tool_count::{ToolCount, ToolTotal};
 use super::{McpClient, McpEvents};
 use crate::macros::{debug, setters};
 use crate::mcp_error::{McpError, McpErrorKind};
@@ -32,12 +33,14 @@ pub struct McpClientBuilder {
     endpoint: McpEndpoint,
     settings: ClientSettings,
     events: broadcast::Sender<super::McpEvent>,
+    total: ToolTotal,
 }
 
 impl McpClientBuilder {
     pub(super) fn new(endpoint: McpEndpoint) -> Self {
         let settings = ClientSettings { name: endpoint.label.clone(), ..ClientSettings::default() };
-        Self { endpoint, settings, events: broadcast::Sender::new(EVENTS_KEPT) }
+        let events = broadcast::Sender::new(EVENTS_KEPT);
+        Self { endpoint, settings, events, total: ToolTotal::default() }
     }
 
     /// Sets the namespace of the tools. The namespace is also the default name of the server. Without a
@@ -82,8 +85,9 @@ impl McpClientBuilder {
     /// [`McpError`] if the namespace is illegal, or if the server does not start, cannot be reached, refuses access or
     /// violates the protocol. The client does not try again.
     pub async fn connect(self) -> Result<McpClient, McpError> {
+        let count = ToolCount::in_total(self.total.clone());
         let (endpoint, handler) = self.parts()?;
-        McpClient::open(endpoint, handler).await
+        McpClient::open(endpoint, handler, count).await
     }
 
     /// Returns a client that connects in the background, and tries again with [pauses](Self::backoff) until it is
@@ -96,8 +100,15 @@ impl McpClientBuilder {
     /// # Panics
     /// Panics outside of a tokio runtime.
     pub fn start(self) -> Result<McpClient, McpError> {
+        let count = ToolCount::in_total(self.total.clone());
         let (endpoint, handler) = self.parts()?;
-        Ok(McpClient::open_later(endpoint, handler))
+        Ok(McpClient::open_later(endpoint, handler, count))
+    }
+
+    /// Counts the tools together with those of other clients.
+    pub(crate) fn counted_in(mut self, total: ToolTotal) -> Self {
+        self.total = total;
+        self
     }
 
     fn parts(mut self) -> Result<(McpEndpoint, ServerRequestHandler), McpError> {
@@ -130,6 +141,14 @@ setters! { McpClientBuilder.settings:
     /// restarts the time limit, and the limit does not apply while the user answers a question of the server.
     /// The time limits of tool, dispatcher and registry apply as well.
     call_timeout(call_timeout: Duration) = call_timeout;
+    /// Sets the number of tools above which they are deferred; 40 by default. With
+    /// [tool search](toolkit_core::ToolRegistry::with_tool_search), a registry leaves deferred tools out of its definitions,
+    /// and the model finds them when it needs them. Without tool search, nothing changes.
+    ///
+    /// The number counts all tools of the server, and those of all servers of a configuration together. `.tools(client)` of
+    /// an agent, and the registry of a configuration, turn tool search on by themselves. A gateway, which lists the tools
+    /// for clients of its own, sets `usize::MAX`.
+    tool_search_above(search_above: usize) = search_above;
     /// Sets the pauses between attempts to connect.
     backoff(backoff: McpBackoff) = backoff;
     /// Sets how often a dispatcher repeats a failed call of a tool; 0 by default. A call that the server may have executed is

@@ -108,6 +108,7 @@ impl ClientState {
         fresh.has_changed = earlier.has_changed || !change.changed.is_empty() || !change.removed.is_empty();
         let issues =
             Some(fresh.issues.clone()).filter(|issues| !issues.is_empty() && *issues != earlier.issues);
+        self.count.set(fresh.tools.len());
         self.catalog.send_replace(Arc::new(fresh));
         // The first list is not a change.
         let is_first = matches!(&*self.link.borrow(), Link::Starting);

@@ -2,6 +2,7 @@
 
 use super::elicitation::DynElicitationHandler;
 use super::limits::McpLimits;
+use super::tool_count::SEARCH_ABOVE;
 use crate::macros::setters;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -88,6 +89,8 @@ pub(super) struct ClientSettings {
     pub(super) client_name: String,
     pub(super) client_version: String,
 }
+    /// The number of tools above which they are deferred.
+    pub(super) search_above: usize,
 
 impl Default for ClientSettings {
     fn default() -> Self {
@@ -110,6 +113,7 @@ impl Default for ClientSettings {
             client_version: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }
+            search_above: SEARCH_ABOVE,
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::configured_endpoint::endpoint;
 use super::namespaces::namespaces;
-use crate::client::{Following, McpClient, McpClientBuilder};
+use crate::client::{Following, McpClient, McpClientBuilder, ToolTotal};
 use crate::macros::debug;
 use crate::mcp_error::{McpError, McpErrorKind};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The servers of a configuration, with a live registry of all their tools.
 ///
 /// The name of each server, in a legal spelling, is the namespace of its tools. Tools that the file does not permit are
-/// left out. The registry follows the servers until this value is dropped. A server that cannot be connected is tried again
+/// left out. If all servers together have [many tools](McpClientBuilder::tool_search_above), the tools are deferred, and the
+/// registry has tool search. The registry follows the servers until this value is dropped. A server that cannot be connected is tried again
 /// with growing pauses, and its tools join the registry when it is connected.
 ///
 /// ```no_run
@@ -119,12 +120,15 @@ impl McpServers {
         for fault in config.failures() {
             servers.fail(fault.server(), McpError::new(McpErrorKind::Config, fault.to_string()));
         }
+        let total = ToolTotal::default();
         let namespaces = namespaces(config.servers().iter().map(|server| server.name.as_str()));
         for server in config.servers().iter().filter(|server| !server.is_disabled) {
             let name = server.name.as_str();
             let built = builder(server, &namespaces[name], &lookup);
-            let started = built
-                .and_then(|builder| change(name, builder).start().map_err(|error| error.of_server(name)));
+            let started = built.and_then(|builder| {
+                let builder = change(name, builder.counted_in(total.clone()));
+                builder.start().map_err(|error| error.of_server(name))
+            });
             let client = match started {
                 Ok(client) => client,
                 Err(error) => {
@@ -132,7 +136,7 @@ impl McpServers {
                     continue;
                 }
             };
-            servers.following.insert(name.to_owned(), client.follow(&servers.registry)?);
+            servers.following.insert(name.to_owned(), client.follow_with_search(&servers.registry)?);
             servers.clients.insert(name.to_owned(), client);
             if !server.tools.is_open() {
                 servers.filtered.insert(name.to_owned());
@@ -143,8 +147,11 @@ impl McpServers {
 
     /// Waits until each server is connected, or until its first attempt to connect has failed.
     pub async fn ready(&self) {
-        for (client, following) in self.clients.values().zip(self.following.values()) {
+        for client in self.clients.values() {
             client.first_attempt().await;
+        }
+        // The tools of all servers decide whether they are deferred.
+        for (client, following) in self.clients.values().zip(self.following.values()) {
             following.registered(client).await;
         }
     }
