@@ -6,15 +6,16 @@ mod asking;
 #[cfg(feature = "auth")]
 mod authorization_server;
 mod bare;
+mod call_time;
 mod calls;
 mod changes;
 mod config;
 mod connect_errors;
 #[cfg(feature = "client-http")]
 mod deep_lists;
-mod endings;
 #[cfg(feature = "client-http")]
 mod deferring;
+mod endings;
 #[cfg(feature = "client-http")]
 mod evil;
 mod faults;
@@ -32,11 +33,11 @@ mod raw;
 mod raw_stateless;
 mod resources;
 mod secrets;
+#[cfg(feature = "client-http")]
+mod signing;
 mod starting;
 #[cfg(feature = "client-http")]
 mod statuses;
-#[cfg(feature = "client-http")]
-mod signing;
 
 use std::time::Duration;
 use tokio::time::timeout;

@@ -137,10 +137,12 @@ setters! { McpClientBuilder.settings:
     /// Sets the time limit for connecting, and then for the whole tool list. The default is 90 seconds, because a
     /// program such as `npx` may first download the server.
     connect_timeout(connect_timeout: Duration) = connect_timeout;
-    /// Sets the time limit for a call without progress reports. The default is 60 seconds. Each report
-    /// restarts the time limit, and the limit does not apply while the user answers a question of the server.
+    /// Sets the time limit for a call without progress. The default is 60 seconds. Each report with more progress
+    /// than before restarts the time limit, and the limit does not apply while the user answers a question of the server.
     /// The time limits of tool, dispatcher and registry apply as well.
     call_timeout(call_timeout: Duration) = call_timeout;
+    /// Sets the maximum time of a call, which no progress and no question extends. The default is one hour.
+    max_call_time(max_call_time: Duration) = max_call_time;
     /// Sets the number of tools above which they are deferred; 40 by default. With
     /// [tool search](toolkit_core::ToolRegistry::with_tool_search), a registry leaves deferred tools out of its definitions,
     /// and the model finds them when it needs them. Without tool search, nothing changes.

@@ -75,6 +75,7 @@ pub(super) struct ClientSettings {
     pub(super) limits: McpLimits,
     pub(super) connect_timeout: Duration,
     pub(super) call_timeout: Duration,
+    pub(super) max_call_time: Duration,
     pub(super) retries: u32,
     pub(super) backoff: McpBackoff,
     pub(super) protocol: McpProtocol,
@@ -88,9 +89,9 @@ pub(super) struct ClientSettings {
     pub(super) permits: Option<Arc<Permits>>,
     pub(super) client_name: String,
     pub(super) client_version: String,
-}
     /// The number of tools above which they are deferred.
     pub(super) search_above: usize,
+}
 
 impl Default for ClientSettings {
     fn default() -> Self {
@@ -100,6 +101,7 @@ impl Default for ClientSettings {
             limits: McpLimits::default(),
             connect_timeout: Duration::from_secs(90),
             call_timeout: Duration::from_secs(60),
+            max_call_time: Duration::from_secs(3_600),
             retries: 0,
             backoff: McpBackoff::default(),
             protocol: McpProtocol::default(),
@@ -111,9 +113,9 @@ impl Default for ClientSettings {
             permits: None,
             client_name: "toolkit-mcp".to_owned(),
             client_version: env!("CARGO_PKG_VERSION").to_owned(),
+            search_above: SEARCH_ABOVE,
         }
     }
-            search_above: SEARCH_ABOVE,
 }
 
 #[cfg(test)]

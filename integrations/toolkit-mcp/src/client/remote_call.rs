@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use toolkit_core::context::TraceContext;
 use toolkit_core::foreign::clean;
 use toolkit_core::{ErrorKind, ToolContext, ToolError, ToolOutput};
@@ -59,6 +59,12 @@ impl<'a> RemoteCall<'a> {
 
     /// Runs the call to its end, and answers the server's questions on the way.
     pub(super) async fn run(&self, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+        let limit = self.settings().max_call_time;
+        // With questions to the user, which this limit ends as well.
+        timeout(limit, self.rounds(arguments)).await.unwrap_or_else(|_| Err(self.timed_out(limit)))
+    }
+
+    async fn rounds(&self, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
         let mut params = CallToolRequestParams::new(self.tool.name.clone()).with_arguments(arguments);
         for _ in 0..ROUNDS {
             match self.once(params.clone()).await? {
@@ -133,6 +139,8 @@ impl<'a> RemoteCall<'a> {
         let ended = &self.session.wire.ended;
         let sending = self.session.send(ClientRequest::CallToolRequest(request), self.options());
         tokio::pin!(sending);
+        // A server that reports the same progress again and again makes none.
+        let mut progress = f64::NEG_INFINITY;
         loop {
             let response = async {
                 match &mut pending {
@@ -147,7 +155,10 @@ impl<'a> RemoteCall<'a> {
             tokio::select! {
                 biased;
                 report = reports.next() => {
-                    deadline.set(sleep(limit));
+                    if report.progress > progress {
+                        progress = report.progress;
+                        deadline.set(sleep(limit));
+                    }
                     self.report(report);
                 }
                 response = response => match response {
@@ -162,12 +173,16 @@ impl<'a> RemoteCall<'a> {
                 () = &mut deadline => {
                     // While the user is asked, the server waits for the client.
                     if self.session.handler.questions.available_permits() == MOST_QUESTIONS {
-                        return Err(ToolError::timed_out(self.context.tool_name().as_str(), limit));
+                        return Err(self.timed_out(limit));
                     }
                     deadline.set(sleep(limit));
                 }
             }
         }
+    }
+
+    fn timed_out(&self, limit: Duration) -> ToolError {
+        ToolError::timed_out(self.context.tool_name().as_str(), limit)
     }
 
     pub(super) fn settings(&self) -> &ClientSettings {
@@ -244,6 +259,12 @@ impl<'a> RemoteCall<'a> {
     fn failed(&self, error: &ServiceError) -> ToolError {
         let details = short(&chain(error));
         #[cfg(feature = "client-http")]
+        if super::failure::is_expired(error) {
+            self.session.replace("the server has ended the session");
+            self.is_expired.store(true, Ordering::Relaxed);
+            return self.of_http(&super::failure::Failure::Expired).with_details(details);
+        }
+        #[cfg(feature = "client-http")]
         if let ServiceError::TransportSend(failed) = error
             && let Some(failure) = super::failure::Failure::of(&*failed.error)
         {
@@ -255,12 +276,6 @@ impl<'a> RemoteCall<'a> {
                 if error.kind() == ErrorKind::NotFound {
                     self.session.handler.tools_changed.notify_one();
                 }
-        if super::failure::is_expired(error) {
-            self.session.replace("the server has ended the session");
-            self.is_expired.store(true, Ordering::Relaxed);
-            return self.of_http(&super::failure::Failure::Expired).with_details(details);
-        }
-        #[cfg(feature = "client-http")]
                 error
             }
             ServiceError::Cancelled { .. } => ToolError::cancelled(self.context.tool_name().as_str()),
