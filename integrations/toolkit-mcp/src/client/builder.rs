@@ -123,6 +123,7 @@ impl McpClientBuilder {
             events: self.events,
             tools_changed: Arc::default(),
             questions: Arc::new(Semaphore::new(MOST_QUESTIONS)),
+            asked: Arc::default(),
         };
         Ok((self.endpoint, handler))
     }

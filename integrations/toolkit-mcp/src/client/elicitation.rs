@@ -3,9 +3,16 @@
 use super::content::short;
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value};
+use std::net::Ipv6Addr;
 use std::pin::Pin;
 use toolkit_core::foreign::clean_texts;
 use toolkit_core::foreign::{clean, is_clean};
+
+/// The maximum size of the schema of a form, in bytes of JSON.
+const LONGEST_FORM: usize = 64 << 10;
+
+/// The maximum length of the address of a page, in bytes.
+const LONGEST_URL: usize = 2_048;
 
 /// A question of a server to the user.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,9 +40,12 @@ pub enum ElicitationKind {
     /// The user opens a page, for instance to log in. The answer does not pass through the client.
     #[non_exhaustive]
     Url {
-        /// The address of the page. It begins with `https://` or `http://`. Ask the user before opening the
-        /// page.
+        /// The address of the page, in ASCII. It begins with `https://` or `http://`, and contains no user name. Show it in
+        /// full, and ask the user before opening the page.
         url: String,
+        /// The host of the address, in lower case and without the port. Show it beside the name of the server: the address
+        /// may begin like one that the user knows. A part that begins with `xn--` stands for characters of another script.
+        host: String,
     },
 }
 
@@ -109,6 +119,9 @@ pub(super) async fn elicit(
     let (message, kind) = match request {
         ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
             let mut schema = serde_json::to_value(&requested_schema).unwrap_or_default();
+            if schema.to_string().len() > LONGEST_FORM {
+                return declined;
+            }
             clean_texts(&mut schema);
             // The answer repeats the names of fields and the choices, so their hidden characters cannot be
             // removed.
@@ -118,11 +131,8 @@ pub(super) async fn elicit(
             (message, ElicitationKind::Form { schema })
         }
         ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
-            // Other schemes, such as `javascript:` and `file:`, do more than open a page.
-            if !(url.starts_with("https://") || url.starts_with("http://")) || !is_clean(&url) {
-                return declined;
-            }
-            (message, ElicitationKind::Url { url })
+            let Some(host) = host_of_page(&url) else { return declined };
+            (message, ElicitationKind::Url { url, host })
         }
         _ => return declined,
     };
@@ -147,6 +157,31 @@ pub(super) async fn elicit(
     }
 }
 
+/// Returns the host of the address of a page. Returns `None` if the address is no page of the web, or can be read in more
+/// than one way.
+fn host_of_page(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    // Other schemes, such as `javascript:` and `file:`, do more than open a page.
+    let is_page = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
+    // Browsers read a backslash as a slash.
+    let is_plain = url.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    if !is_page || !is_plain || url.len() > LONGEST_URL {
+        return None;
+    }
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let (host, port) = match authority.rfind(']') {
+        Some(end) => authority.split_at(end + 1),
+        None => authority.split_at(authority.find(':').unwrap_or(authority.len())),
+    };
+    let is_port = port.is_empty() || port.strip_prefix(':')?.bytes().all(|byte| byte.is_ascii_digit());
+    let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    let is_host = match address {
+        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+        None => host.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_')),
+    };
+    (is_port && is_host && !host.is_empty()).then(|| host.to_ascii_lowercase())
+}
+
 /// Returns whether all strings and member names of a value are free of hidden characters.
 fn is_visible(value: &Value) -> bool {
     match value {
@@ -162,4 +197,37 @@ fn defaults(schema: &Value) -> Map<String, Value> {
     let properties = schema.get("properties").and_then(Value::as_object);
     let defaults = properties.into_iter().flatten();
     defaults.filter_map(|(name, property)| Some((name.clone(), property.get("default")?.clone()))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::host_of_page;
+
+    #[test]
+    fn the_host_of_a_page_is_what_a_browser_opens() {
+        let long = format!("https://a.example/{}", "x".repeat(2_048));
+        for (url, host) in [
+            ("https://a.example/login?to=b.example#c", Some("a.example")),
+            ("HTTPS://A.Example:8443", Some("a.example")),
+            ("http://127.0.0.1:80/", Some("127.0.0.1")),
+            ("https://[::1]:8080/a", Some("[::1]")),
+            ("https://xn--pple-43d.com", Some("xn--pple-43d.com")),
+            ("https://good.example?@evil.example", Some("good.example")),
+            ("https://good.example@evil.example/", None),
+            ("https://good.example\\@evil.example/", None),
+            ("https://good.example%2f.evil.example", None),
+            ("https://\u{430}pple.com", None),
+            ("https://a.example/\nb", None),
+            ("https://a.example/ b", None),
+            ("https://", None),
+            ("https:///a", None),
+            ("https://a.example:x", None),
+            ("https://[a.example]", None),
+            ("javascript://a.example/%0aalert(1)", None),
+            ("file:///etc/passwd", None),
+            (long.as_str(), None),
+        ] {
+            assert_eq!(host_of_page(url).as_deref(), host, "{url}");
+        }
+    }
 }

@@ -6,6 +6,7 @@
 use super::client_settings::ClientSettings;
 use super::elicitation::elicit;
 use super::event::McpEvent;
+use crate::locks::lock;
 use rmcp::ClientHandler;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
@@ -13,8 +14,10 @@ use rmcp::model::{
     LoggingMessageNotificationParam, ResourceUpdatedNotificationParam, UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::sync::{Notify, Semaphore, broadcast};
+use tokio::time::Instant;
 use toolkit_core::foreign::shorten;
 
 /// The maximum length of a log message in an event, in characters of JSON.
@@ -22,6 +25,35 @@ const LONGEST_LOG: usize = 8_192;
 
 /// The maximum number of questions that wait for the user at the same time. Further questions are declined.
 pub(super) const MOST_QUESTIONS: usize = 16;
+
+/// The maximum number of questions within [`MINUTE`]. Further questions are declined.
+const MOST_QUESTIONS_PER_MINUTE: usize = 60;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// The number of questions since a time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct QuestionCount {
+    since: Instant,
+    questions: usize,
+}
+
+impl Default for QuestionCount {
+    fn default() -> Self {
+        Self { since: Instant::now(), questions: 0 }
+    }
+}
+
+impl QuestionCount {
+    /// Counts a question. Returns `false` if there are too many.
+    fn has_room(&mut self) -> bool {
+        if self.since.elapsed() > MINUTE {
+            *self = Self::default();
+        }
+        self.questions += 1;
+        self.questions <= MOST_QUESTIONS_PER_MINUTE
+    }
+}
 
 /// The handler for the requests and notifications that a server sends over one connection.
 #[derive(Clone)]
@@ -32,6 +64,8 @@ pub(super) struct ServerRequestHandler {
     pub(super) tools_changed: Arc<Notify>,
     /// The permits of further questions to the user.
     pub(super) questions: Arc<Semaphore>,
+    /// The questions of all connections, which a server may end and begin as often as it likes.
+    pub(super) asked: Arc<Mutex<QuestionCount>>,
 }
 
 impl ServerRequestHandler {
@@ -40,6 +74,9 @@ impl ServerRequestHandler {
         let Ok(_permit) = self.questions.try_acquire() else {
             return ElicitResult::new(ElicitationAction::Decline);
         };
+        if self.settings.elicitation.is_some() && !lock(&self.asked).has_room() {
+            return ElicitResult::new(ElicitationAction::Decline);
+        }
         elicit(self.settings.elicitation.as_deref(), &self.settings.name, request).await
     }
 
