@@ -22,8 +22,8 @@ impl<'a> Checks<'a> {
         self.within(left, 0, |search| search.parts(schema, value).applied)
     }
 
-    /// Returns the names of the members that a schema lists for an object: those of all schemas that apply to it, and those
-    /// of all schemas that may apply if other members change, such as the possible branches of a union.
+    /// Returns the names of the members that a schema lists for an object. Beside the schemas that apply to the object, those
+    /// count that may apply if other members change, such as the possible branches of a union.
     pub(crate) fn member_names(&self, schema: &'a Value, object: &Json<'_>) -> Vec<&'a str> {
         let Parts { applied, mut possible } =
             self.within(&mut budget(object), 0, |search| search.parts(schema, object));

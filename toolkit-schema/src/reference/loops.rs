@@ -68,14 +68,14 @@ fn no_longer_require(object: &mut Map<String, Value>, name: &str) {
 
 /// The schemas of a document, and how a value of one contains a value of another.
 struct Graph<'a> {
-    schemas: Vec<Place<'a>>,
+    schemas: Vec<GraphSchema<'a>>,
     links: Vec<Link<'a>>,
     /// The number of the first link of each schema. The links of a schema follow each other.
     first: Vec<usize>,
 }
 
 /// A schema with its JSON pointer.
-struct Place<'a> {
+struct GraphSchema<'a> {
     schema: &'a Value,
     path: String,
 }
@@ -98,18 +98,18 @@ enum LinkKind<'a> {
 impl<'a> Graph<'a> {
     /// Lists the schemas of a document, with all links but those through the parts in `exits`.
     fn new(root: &'a Value, exits: LoopExits) -> Self {
-        let mut schemas = vec![Place { schema: root, path: String::new() }];
+        let mut schemas = vec![GraphSchema { schema: root, path: String::new() }];
         let mut numbers = HashMap::from([(ptr::from_ref(root), 0)]);
         let mut next = 0;
-        while let Some(Place { schema, path }) = schemas.get(next) {
-            let inside = subschemas(schema).map(|inside| Place {
+        while let Some(GraphSchema { schema, path }) = schemas.get(next) {
+            let inside = subschemas(schema).map(|inside| GraphSchema {
                 path: match &inside.key {
                     Some(key) => format!("{path}/{}/{}", inside.keyword, escape(key)),
                     None => format!("{path}/{}", inside.keyword),
                 },
                 schema: inside.schema,
             });
-            let inside: Vec<Place<'a>> = inside.collect();
+            let inside: Vec<GraphSchema<'a>> = inside.collect();
             for place in inside {
                 numbers.insert(ptr::from_ref(place.schema), schemas.len());
                 schemas.push(place);
@@ -118,7 +118,7 @@ impl<'a> Graph<'a> {
         }
         let mut links = Vec::new();
         let mut first = Vec::new();
-        for (from, Place { schema, .. }) in schemas.iter().enumerate() {
+        for (from, GraphSchema { schema, .. }) in schemas.iter().enumerate() {
             first.push(links.len());
             if let Some(reference) = schema.get("$ref").and_then(Value::as_str)
                 && let Some(&to) =
