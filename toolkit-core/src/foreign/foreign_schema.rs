@@ -1,12 +1,15 @@
 //! Checks of foreign schemas: size, depth, references and texts.
 
-use super::{Note, SchemaLimits, ToolIssueKind, clean, hides_text};
+use super::{Note, SchemaLimits, ToolIssueKind, clean, hides_text, shorten, show_invisible};
 use crate::schema::__private::{faults, nests_deeper};
-use crate::schema::keyword::{each_subschema, subschemas};
+use crate::schema::keyword::{Holds, Keyword, Role, each_subschema, subschemas};
 use serde_json::{Map, Value};
 
 /// The keywords that refer to another schema.
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
+
+/// The maximum length of a name or choice in a message, in characters.
+const LONGEST_CHOICE: usize = 120;
 
 /// How often faults are removed. A second time is needed if one of them contained the target of a reference.
 const ROUNDS: usize = 4;
@@ -36,7 +39,7 @@ pub fn checked_parameters(
 }
 
 /// Checks a schema, and returns the schema without hidden characters in its texts. The schema must be within
-/// the limits, and must not refer to another document.
+/// the limits, and must not refer to another document. Names of members and allowed values must have no hidden characters.
 ///
 /// Each keyword with a value outside of JSON Schema, such as `"required": true`, is removed, because neither providers nor
 /// checks know its meaning. `notes` gets a note for each.
@@ -58,7 +61,12 @@ pub fn checked_schema(mut schema: Value, limits: SchemaLimits, notes: &mut Vec<N
         return Err((ToolIssueKind::RemoteReference, reason));
     }
     remove_faults(&mut schema, notes)?;
-    if clean_texts(&mut schema) {
+    if let Some(text) = hidden_choice(&schema) {
+        let shown = shorten(show_invisible(text), LONGEST_CHOICE);
+        let reason = format!("has invisible characters in the name or choice `{shown}`, and was left out");
+        return Err(fault(reason));
+    }
+    if clean_keywords(&mut schema, is_remark) {
         let message = "has invisible characters in the texts of its schema, which were removed";
         notes.push((ToolIssueKind::Description, message.to_owned()));
     }
@@ -89,24 +97,85 @@ fn remove_faults(schema: &mut Value, notes: &mut Vec<Note>) -> Result<(), Note> 
     Ok(())
 }
 
+/// Returns a text with hidden characters that is a name or a choice: it cannot lose them, because the owner of the schema
+/// knows it with them.
+fn hidden_choice(schema: &Value) -> Option<&str> {
+    for (keyword, value) in schema.as_object()? {
+        let found = match Keyword::find(keyword).map(|keyword| (keyword.holds, keyword.role)) {
+            Some((Holds::NamedSchemas, _)) => {
+                let mut names = value.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
+                names.find(|name| hides_text(name))
+            }
+            Some((Holds::Values | Holds::Names | Holds::NamedNames | Holds::Any, Role::Assertion)) => {
+                hidden_text(value)
+            }
+            None if keyword.starts_with('$') => hidden_text(value),
+            _ => None,
+        };
+        if found.is_some() {
+            return found;
+        }
+    }
+    subschemas(schema).find_map(|inside| hidden_choice(inside.schema))
+}
+
+/// Returns a text with hidden characters in a value: a string or the name of a member.
+fn hidden_text(value: &Value) -> Option<&str> {
+    match value {
+        Value::String(text) => Some(text.as_str()).filter(|text| hides_text(text)),
+        Value::Array(items) => items.iter().find_map(hidden_text),
+        Value::Object(members) => members.iter().find_map(|(name, value)| {
+            let name = Some(name.as_str()).filter(|name| hides_text(name));
+            name.or_else(|| hidden_text(value))
+        }),
+        _ => None,
+    }
+}
+
 /// Removes hidden characters from the texts that models and humans read: titles, descriptions and
 /// `enumNames`. Returns whether a text has changed.
 pub fn clean_texts(schema: &mut Value) -> bool {
+    clean_keywords(schema, |keyword| matches!(keyword, "title" | "description" | "enumNames"))
+}
+
+/// Returns whether the value of a keyword is no name, choice or schema. The defaults of foreign schemas are remarks.
+fn is_remark(keyword: &str) -> bool {
+    match Keyword::find(keyword) {
+        Some(Keyword { holds, role, .. }) => holds == Holds::Text || role == Role::Annotation,
+        None => !keyword.starts_with('$'),
+    }
+}
+
+/// Removes hidden characters from the values of the keywords that `is_cleaned`, at each depth. A pattern with hidden
+/// characters is removed, and so is a keyword with such a name. Returns whether the schema has changed.
+fn clean_keywords(schema: &mut Value, is_cleaned: fn(&str) -> bool) -> bool {
     let mut has_hidden = false;
-    let mut clean_text = |text: &mut Value| {
-        if let Value::String(text) = text {
-            has_hidden |= hides_text(text);
-            *text = clean(text);
-        }
-    };
     each_subschema(schema, &mut |keywords| {
-        for keyword in ["title", "description"] {
-            keywords.get_mut(keyword).into_iter().for_each(&mut clean_text);
-        }
-        let names = keywords.get_mut("enumNames").and_then(Value::as_array_mut);
-        names.into_iter().flatten().for_each(&mut clean_text);
+        keywords.retain(|keyword, value| {
+            if !is_cleaned(keyword) || !hides_text(keyword) && hidden_text(value).is_none() {
+                return true;
+            }
+            has_hidden = true;
+            clean_value(value);
+            keyword != "pattern" && !hides_text(keyword)
+        });
     });
     has_hidden
+}
+
+/// Removes hidden characters from the strings of a value and the names of its members. The depth of a schema is limited.
+fn clean_value(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = clean(text),
+        Value::Array(items) => items.iter_mut().for_each(clean_value),
+        Value::Object(members) => {
+            for (name, mut value) in std::mem::take(members) {
+                clean_value(&mut value);
+                members.insert(clean(&name), value);
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Returns the first reference to another document.
@@ -177,6 +246,51 @@ mod tests {
             json!({"properties": {"$ref": {"type": "string"}}, "default": {"$ref": "https://example.com"}}),
         ] {
             assert_eq!(refusal(schema.clone()), None, "{schema}");
+        }
+    }
+
+    /// For each place of a text in a schema, what becomes of a text with hidden characters.
+    #[test]
+    fn no_text_of_a_schema_hides_characters() {
+        let hidden = "a\u{200b}\u{e0041}\u{202e}";
+        for removed in [
+            json!({"title": hidden}),
+            json!({"description": hidden}),
+            json!({"$comment": hidden}),
+            json!({"default": hidden}),
+            json!({"default": {hidden: [hidden]}}),
+            json!({"examples": [1, {"a": hidden}]}),
+            json!({"example": hidden}),
+            json!({"format": hidden}),
+            json!({"pattern": hidden}),
+            json!({"contentMediaType": hidden}),
+            json!({"enum": ["a"], "enumNames": [hidden]}),
+            json!({"x-note": {hidden: hidden}}),
+            json!({hidden: true}),
+            json!({"anyOf": [{"type": "array", "items": {"title": hidden}}]}),
+        ] {
+            let mut notes = Vec::new();
+            let schema = json!({"type": "object", "properties": {"p": removed}});
+            let checked =
+                checked_schema(schema, LIMITS, &mut notes).expect("a schema without the characters");
+            assert_eq!(hidden_text(&checked), None, "{checked}");
+            assert_eq!(notes.len(), 1, "{removed}");
+        }
+        for refused in [
+            json!({"properties": {hidden: {}}}),
+            json!({"patternProperties": {hidden: {}}}),
+            json!({"required": [hidden]}),
+            json!({"dependentRequired": {"a": [hidden]}}),
+            json!({"enum": ["b", hidden]}),
+            json!({"enum": [{"a": hidden}]}),
+            json!({"const": {hidden: 1}}),
+            json!({"$defs": {hidden: {}}}),
+            json!({"$anchor": hidden}),
+            json!({"items": {"const": hidden}}),
+        ] {
+            let (kind, reason) = refusal(json!({"properties": {"p": refused}})).expect("a refusal");
+            assert_eq!(kind, ToolIssueKind::Schema);
+            assert!(reason.contains(r"`a\u200b\udb40\udc41\u202e`") && !hides_text(&reason), "{reason}");
         }
     }
 

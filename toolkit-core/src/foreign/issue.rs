@@ -39,10 +39,10 @@ pub enum ToolIssueKind {
     /// An earlier tool of the list has the same name. The later tool is left out.
     Duplicate,
     /// The description was too long and was cut, or it, the title or a text of a schema contained invisible characters
-    /// that were removed.
+    /// that were removed. A pattern with such characters was removed as a whole.
     Description,
-    /// A schema is too large, too deep or invalid. The tool is left out. If only the output schema is at
-    /// fault, the tool is registered without an output schema.
+    /// A schema is too large, too deep or invalid, or has invisible characters in a name or choice. The tool is left out. If
+    /// only the output schema is at fault, the tool is registered without an output schema.
     Schema,
     /// A schema refers to another document. References are never fetched. The tool is left out.
     RemoteReference,
