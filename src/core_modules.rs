@@ -87,6 +87,7 @@ pub mod registry {
 pub mod output {
     pub use crate::directory::DirectorySink;
     pub use toolkit_core::output::{
-        Base64, FullOutput, JsonText, MediaData, OutputSink, Resource, Truncation, TruncationStrategy,
+        Base64, FullOutput, JsonText, MediaData, OutputForm, OutputSink, Resource, Truncation,
+        TruncationStrategy,
     };
 }

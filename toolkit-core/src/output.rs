@@ -2,6 +2,7 @@
 
 mod bytes;
 mod content;
+mod form;
 mod into;
 pub(crate) mod probes;
 pub mod serde;
@@ -10,10 +11,11 @@ mod truncate;
 
 pub use bytes::Base64;
 pub use content::{Content, JsonText, Media, MediaData, Resource};
+pub use form::OutputForm;
 #[cfg(feature = "tower")]
 pub(crate) use into::failed;
 pub use into::{IntoToolOutput, Json};
-pub(crate) use probes::SchemaFn;
+pub(crate) use probes::OutputType;
 pub use sink::{FullOutput, OutputSink};
 pub use truncate::{Truncation, TruncationStrategy};
 

@@ -18,7 +18,7 @@ pub use crate::definition::{
     ToolsetWithoutExtends, UnknownArguments,
 };
 pub use crate::error::ToolError;
-pub use crate::output::probes::{Output, Returned, SchemaFn};
+pub use crate::output::probes::{Output, OutputType, Returned, SchemaFn};
 pub use crate::registry::discover::Registration;
 pub use crate::schema::__private::{constants_to_enum, remove_description, type_name};
 pub use crate::schema::Constraints;

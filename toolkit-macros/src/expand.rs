@@ -112,15 +112,16 @@ fn warnings(model: &Model<'_>) -> TokenStream {
     })
 }
 
-/// Generates an expression for the output schema of the return type. A type with `impl Trait` has no name and
+/// Generates an expression for what the return type tells about the output: its form and schema. A type with `impl Trait` has no name and
 /// thus no schema.
 fn output_schema(model: &Model<'_>) -> TokenStream {
     let is_impl = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == "impl");
     match &model.draft.sig.output {
+        ReturnType::Default => quote!(__toolkit::Returned::<()>::TYPE.of_success().output_schema()),
         ReturnType::Type(_, ty) if find_token(ty.to_token_stream(), &is_impl).is_none() => {
             quote_spanned!(ty.span()=> __toolkit::Returned::<#ty>::TYPE.toolkit_success().toolkit_output_schema())
         }
-        _ => quote!(__toolkit::None),
+        ReturnType::Type(..) => quote!(__toolkit::None),
     }
 }
 

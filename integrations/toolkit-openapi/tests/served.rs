@@ -114,14 +114,14 @@ fn server() -> OpenApiServer {
     OpenApiServer::new(registry()).unwrap()
 }
 
-struct Reply {
-    status: u16,
+pub(crate) struct Reply {
+    pub(crate) status: u16,
     headers: HeaderMap,
     body: Vec<u8>,
 }
 
 impl Reply {
-    fn header(&self, name: &str) -> &str {
+    pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
@@ -134,7 +134,7 @@ impl Reply {
     }
 }
 
-async fn send(server: OpenApiServer, line: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+pub(crate) async fn send(server: OpenApiServer, line: &str, headers: &[(&str, &str)], body: &str) -> Reply {
     send_to(server.into_service(), line, headers, body).await
 }
 

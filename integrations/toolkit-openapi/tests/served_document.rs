@@ -1,11 +1,13 @@
 //! The document and the page of a served registry.
 
-use crate::served::{add, chart, greet, registry};
+use crate::served::{add, both, chart, greet, registry, send, weather};
 use http::Request;
 use http_body_util::{BodyExt, Empty};
 use serde_json::{Value, json};
 use toolkit_ai::name::Separator;
+use toolkit_ai::output::JsonText;
 use toolkit_ai::prelude::*;
+use toolkit_ai::{ClosureTool, Media};
 use toolkit_openapi::server::{OpenApiServer, openapi_document};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -73,6 +75,87 @@ fn each_tool_is_an_operation() {
     assert_eq!(document["components"]["schemas"]["add.result"]["type"], "integer");
     assert_eq!(document["paths"]["/tools/greet"]["post"]["requestBody"]["required"], false);
     assert_eq!(document["paths"]["/tools/chart"]["post"].get("requestBody"), None);
+}
+
+#[tool]
+fn word() -> &'static str {
+    "word"
+}
+
+#[tool]
+fn letter() -> Result<char, ToolError> {
+    Ok('x')
+}
+
+#[tool]
+async fn path() -> std::path::PathBuf {
+    std::path::PathBuf::from("/srv")
+}
+
+#[tool]
+fn perhaps(has_text: bool) -> Option<String> {
+    has_text.then(|| "text".to_owned())
+}
+
+#[tool]
+fn nothing() {}
+
+#[tool]
+fn drawn() -> Result<Media, ToolError> {
+    Ok(Media::new("image/svg+xml", b"<svg/>"))
+}
+
+#[tool]
+fn written() -> JsonText {
+    JsonText::new(&[1]).unwrap()
+}
+
+#[tokio::test]
+async fn an_operation_has_the_one_media_type_that_the_return_type_tells() {
+    let mut registry = ToolRegistry::from_tools(tools![
+        add, weather, greet, chart, both, word, letter, path, perhaps, nothing, drawn, written
+    ])
+    .unwrap();
+    registry.register(ClosureTool::without_arguments("closure", "", || String::new()).unwrap()).unwrap();
+    registry
+        .register(ClosureTool::without_arguments("picture", "", || Media::new("a/b", b"")).unwrap())
+        .unwrap();
+    let later = ClosureTool::without_arguments("later", "", || async { Ok::<_, ToolError>(1) });
+    registry.register(later.unwrap()).unwrap();
+    let server = OpenApiServer::new(registry).unwrap();
+    let document: Value = serde_json::from_str(&server.document()).unwrap();
+    let (json, text, media) =
+        (["application/json"].as_slice(), ["text/plain"].as_slice(), ["*/*"].as_slice());
+    let all = ["text/plain", "application/json", "*/*"].as_slice();
+    for (tool, arguments, expected) in [
+        ("add", r#"{"a": 1, "b": 1}"#, json),
+        ("weather", r#"{"city": "Rome"}"#, json),
+        ("written", "", json),
+        ("later", "", json),
+        ("greet", "", text),
+        ("word", "", text),
+        ("letter", "", text),
+        ("path", "", text),
+        ("nothing", "", text),
+        ("closure", "", text),
+        ("chart", "", media),
+        ("drawn", "", media),
+        ("picture", "", media),
+        ("both", "", all),
+        ("perhaps", r#"{"has_text": true}"#, all),
+        ("perhaps", r#"{"has_text": false}"#, all),
+    ] {
+        let content = &document["paths"][format!("/tools/{tool}")]["post"]["responses"]["200"]["content"];
+        let documented: Vec<&str> = content.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(documented, expected, "{tool}");
+        let reply = send(server.clone(), &format!("POST /tools/{tool}"), &[], arguments).await;
+        let sent = reply.header("content-type").split(';').next().unwrap().to_owned();
+        assert_eq!(reply.status, 200, "{tool}");
+        assert!(documented.contains(&sent.as_str()) || documented.contains(&"*/*"), "{tool} {sent}");
+        if documented == media {
+            assert!(sent.contains("image/") || sent == "a/b", "{tool} {sent}");
+        }
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::args::{ToolParams, is_object, struct_args};
 use crate::context::ToolContext;
 use crate::error::{BuildError, BuildProblem, Location, ToolError, ToolFault};
 use crate::name::ToolName;
-use crate::output::IntoToolOutput;
+use crate::output::{IntoToolOutput, OutputForm, OutputType};
 use schemars::JsonSchema;
 use std::sync::Arc;
 
@@ -52,7 +52,8 @@ impl ClosureTool {
         Return: ClosureReturn<Kind>,
     {
         let call = move |args: Args, _: &ToolContext| closure(args).into_call();
-        Self::make(name, description.into(), Return::IS_ASYNC, call)
+        let tool = Self::make(name, description.into(), Return::IS_ASYNC, call)?;
+        Ok(tool.with_form(Return::FORM))
     }
 
     /// Creates a tool from a closure without parameters.
@@ -112,7 +113,8 @@ impl ClosureTool {
         Return: ClosureReturn<Kind>,
     {
         let call = move |args: Args, context: &ToolContext| closure(args, context.clone()).into_call();
-        Self::make(name, description.into(), Return::IS_ASYNC, call)
+        let tool = Self::make(name, description.into(), Return::IS_ASYNC, call)?;
+        Ok(tool.with_form(Return::FORM))
     }
 }
 
@@ -168,6 +170,12 @@ impl ClosureTool {
         Ok(Self { inner: Arc::new(inner), call: Arc::new(call) })
     }
 
+    /// Sets what the return type tells about the output.
+    fn with_form(mut self, form: Option<OutputForm>) -> Self {
+        self.definition_mut().output = OutputSchema::of_type(form.map(OutputType::of));
+        self
+    }
+
     /// Sets the [output schema](ToolDefinition::output_schema) to the schema of `T`, the type of the
     /// closure's output.
     ///
@@ -188,7 +196,7 @@ impl ClosureTool {
     /// ```
     #[must_use]
     pub fn with_output<T: JsonSchema>(mut self) -> Self {
-        self.definition_mut().output = OutputSchema::of_type(Some(T::json_schema));
+        self.definition_mut().output = OutputSchema::of_type(Some(OutputType::json(T::json_schema)));
         self
     }
 }
@@ -225,6 +233,10 @@ pub trait ClosureReturn<Kind> {
     /// Whether the closure is asynchronous.
     const IS_ASYNC: bool;
 
+    /// The form of all outputs, if there is only one.
+    #[doc(hidden)]
+    const FORM: Option<OutputForm>;
+
     /// Converts the return value to the future of the call.
     fn into_call(self) -> ToolFuture<'static>;
 }
@@ -239,6 +251,7 @@ pub struct ReturnsFuture;
 
 impl<T: IntoToolOutput> ClosureReturn<ReturnsValue> for T {
     const IS_ASYNC: bool = false;
+    const FORM: Option<OutputForm> = T::FORM;
 
     fn into_call(self) -> ToolFuture<'static> {
         ToolFuture::ready(self.into_tool_output())
@@ -250,6 +263,7 @@ where
     F: Future<Output: IntoToolOutput> + Send + 'static,
 {
     const IS_ASYNC: bool = true;
+    const FORM: Option<OutputForm> = <F::Output as IntoToolOutput>::FORM;
 
     fn into_call(self) -> ToolFuture<'static> {
         ToolFuture::running(self, IntoToolOutput::into_tool_output)

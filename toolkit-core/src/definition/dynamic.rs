@@ -7,6 +7,7 @@ use crate::args::parse_value;
 use crate::context::ToolContext;
 use crate::error::{BuildError, BuildProblem, Location, ToolError, ToolFault};
 use crate::name::ToolName;
+use crate::output::{OutputForm, OutputType};
 use crate::schema::{CompiledSchema, SchemaError};
 use serde_json::Value;
 use std::sync::Arc;
@@ -73,7 +74,8 @@ impl DynamicTool {
         Return: ClosureReturn<Kind>,
     {
         let handler = move |args: Value, _: &ToolContext| handler(args).into_call();
-        Self::make(name, description.into(), schema, Return::IS_ASYNC, Arc::new(handler))
+        let tool = Self::make(name, description.into(), schema, Return::IS_ASYNC, Arc::new(handler))?;
+        Ok(tool.with_form(Return::FORM))
     }
 
     /// Creates a tool from a JSON Schema and a handler with access to the [`ToolContext`].
@@ -105,7 +107,8 @@ impl DynamicTool {
         Return: ClosureReturn<Kind>,
     {
         let handler = move |args: Value, context: &ToolContext| handler(args, context.clone()).into_call();
-        Self::make(name, description.into(), schema, Return::IS_ASYNC, Arc::new(handler))
+        let tool = Self::make(name, description.into(), schema, Return::IS_ASYNC, Arc::new(handler))?;
+        Ok(tool.with_form(Return::FORM))
     }
 
     #[track_caller]
@@ -127,6 +130,12 @@ impl DynamicTool {
         definition.metadata.coerce = false;
         definition.reads_arguments = true;
         Ok(Self { definition: Arc::new(definition), schema: Arc::new(compiled), handler })
+    }
+
+    /// Sets what the return type tells about the output.
+    fn with_form(mut self, form: Option<OutputForm>) -> Self {
+        self.definition_mut().output = OutputSchema::of_type(form.map(OutputType::of));
+        self
     }
 
     /// Sets the [output schema](ToolDefinition::output_schema). Outputs are not validated against this

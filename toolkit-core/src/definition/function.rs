@@ -7,7 +7,7 @@ use crate::args::{Fill, ParamSpec, ToolParams, decode, parameters_schema};
 use crate::context::{StateNeed, ToolContext};
 use crate::error::{Location, ToolError};
 use crate::name::{NameError, Separator, ToolName};
-use crate::output::SchemaFn;
+use crate::output::OutputType;
 use serde_json::Value;
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
@@ -92,8 +92,8 @@ pub struct Function {
     state_needs: &'static [StateNeed],
     /// The schema of the arguments struct, for a function with a struct instead of `params`.
     struct_args: Option<fn() -> Value>,
-    /// The schema of the return type, if the function returns JSON.
-    returned: Option<SchemaFn>,
+    /// What is known about the output.
+    returned: Option<OutputType>,
 }
 
 /// The data that all tools of one function share, such as the definition. It is computed on first use.
@@ -114,7 +114,7 @@ impl Function {
     ///
     /// `description` is the function's documentation without the sections about parameters. `params` lists
     /// the parameters in the order of the signature. `call` decodes the arguments and calls the function.
-    /// `returned` is the schema of a JSON result.
+    /// `returned` is what the return type tells about the output.
     #[must_use]
     #[track_caller]
     pub fn new(
@@ -122,7 +122,7 @@ impl Function {
         description: &'static str,
         params: &'static [ParamSpec],
         call: CallFn,
-        returned: Option<SchemaFn>,
+        returned: Option<OutputType>,
     ) -> Self {
         Self {
             name,

@@ -1,6 +1,6 @@
 //! The parts of a definition that are made on first use: the contract of the arguments, and the output schema.
 
-use crate::output::SchemaFn;
+use crate::output::{OutputForm, OutputType};
 use crate::schema::__private::{Contract, Fault, output_schema};
 use serde_json::Value;
 use std::fmt;
@@ -35,10 +35,10 @@ impl fmt::Debug for ContractCell {
     }
 }
 
-/// An output schema, generated on first use.
+/// What is known about the output, with its schema generated on first use.
 #[derive(Clone, Default)]
 pub(super) struct OutputSchema {
-    of_type: Option<SchemaFn>,
+    of_type: Option<OutputType>,
     made: OnceLock<Option<Value>>,
 }
 
@@ -48,21 +48,29 @@ impl OutputSchema {
         Self { of_type: None, made: OnceLock::from(Some(schema)) }
     }
 
-    /// Creates an output schema from the schema function of a type.
-    pub(super) const fn of_type(of_type: Option<SchemaFn>) -> Self {
+    /// Creates what a type tells.
+    pub(super) const fn of_type(of_type: Option<OutputType>) -> Self {
         Self { of_type, made: OnceLock::new() }
     }
 
     pub(super) fn get(&self) -> Option<&Value> {
-        let make = || self.of_type.and_then(output_schema);
+        let make = || self.of_type.and_then(|of_type| of_type.schema).and_then(output_schema);
         self.made.get_or_init(make).as_ref()
+    }
+
+    /// Returns the form of the output, which is JSON if there is a schema.
+    pub(super) fn form(&self) -> Option<OutputForm> {
+        match self.of_type {
+            Some(of_type) => Some(of_type.form),
+            None => self.get().map(|_| OutputForm::Json),
+        }
     }
 }
 
 #[expect(clippy::missing_trait_methods, reason = "`ne` is never written by hand")]
 impl PartialEq for OutputSchema {
     fn eq(&self, other: &Self) -> bool {
-        self.get() == other.get()
+        self.form() == other.form() && self.get() == other.get()
     }
 }
 

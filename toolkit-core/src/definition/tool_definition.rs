@@ -7,6 +7,7 @@ use crate::args::{ArgumentRules, parse_value, read_arguments};
 use crate::context::{StateNeed, ToolContext};
 use crate::error::{BuildProblem, ToolError, ToolFault};
 use crate::name::{NameError, ToolName};
+use crate::output::OutputForm;
 use crate::schema::__private::{Contract, Fault};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -248,5 +249,12 @@ impl ToolDefinition {
     #[must_use]
     pub fn output_schema(&self) -> Option<&Value> {
         self.output.get()
+    }
+
+    /// Returns the form of the tool's outputs; `None` if only the outputs tell. It is known for a function or a closure that
+    /// returns text, media or JSON, and JSON for a tool with an output schema. Middleware may change outputs.
+    #[must_use]
+    pub fn output_form(&self) -> Option<OutputForm> {
+        self.output.form()
     }
 }

@@ -1,6 +1,6 @@
 //! [`IntoToolOutput`]: conversion of return values into tool output.
 
-use super::{Base64, Content, JsonText, Media, ToolOutput};
+use super::{Base64, Content, JsonText, Media, OutputForm, ToolOutput};
 use crate::error::ToolError;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -39,10 +39,10 @@ use std::sync::Arc;
     note = "in a `Result<T, E>` this holds for `T`; `E` is a string or an error type"
 )]
 pub trait IntoToolOutput {
-    /// Whether the output is JSON that matches the schema of the type. If so, this schema becomes the output schema of
-    /// the tool.
+    /// The form of all outputs, if there is only one. JSON matches the schema of the type, which becomes the output schema
+    /// of the tool.
     #[doc(hidden)]
-    const IS_JSON: bool = false;
+    const FORM: Option<OutputForm> = None;
 
     /// Converts the value into output.
     ///
@@ -53,34 +53,46 @@ pub trait IntoToolOutput {
 
 /// Implements `IntoToolOutput` for types with a conversion that cannot fail.
 macro_rules! convert {
-    ($($ty:ty: $value:ident => $output:expr;)*) => {
-        $(impl IntoToolOutput for $ty {
+    ($($form:expr => { $($ty:ty: $value:ident => $output:expr;)* })*) => {
+        $($(impl IntoToolOutput for $ty {
+            const FORM: Option<OutputForm> = $form;
+
             fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
                 let $value = self;
                 Ok($output)
             }
-        })*
+        })*)*
     };
 }
 
 convert! {
-    ToolOutput: output => output;
-    Content: content => content.into();
-    Media: media => media.into();
-    Vec<Content>: contents => ToolOutput::new(contents);
-    JsonText: json => json.into();
-    String: text => text.into();
-    &str: text => ToolOutput::text(text);
-    &String: text => ToolOutput::text(text);
-    Box<str>: text => ToolOutput::text(text);
-    Arc<str>: text => ToolOutput::text(&*text);
-    Rc<str>: text => ToolOutput::text(&*text);
-    Cow<'_, str>: text => ToolOutput::text(text);
-    char: text => ToolOutput::text(text);
-    (): _nothing => ToolOutput::text("done");
+    None => {
+        ToolOutput: output => output;
+        Content: content => content.into();
+        Vec<Content>: contents => ToolOutput::new(contents);
+    }
+    Some(OutputForm::Media) => {
+        Media: media => media.into();
+    }
+    Some(OutputForm::Json) => {
+        JsonText: json => json.into();
+    }
+    Some(OutputForm::Text) => {
+        String: text => text.into();
+        &str: text => ToolOutput::text(text);
+        &String: text => ToolOutput::text(text);
+        Box<str>: text => ToolOutput::text(text);
+        Arc<str>: text => ToolOutput::text(&*text);
+        Rc<str>: text => ToolOutput::text(&*text);
+        Cow<'_, str>: text => ToolOutput::text(text);
+        char: text => ToolOutput::text(text);
+        (): _nothing => ToolOutput::text("done");
+    }
 }
 
 impl IntoToolOutput for &Path {
+    const FORM: Option<OutputForm> = Some(OutputForm::Text);
+
     fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
         let text = self.to_str().ok_or_else(|| ToolError::invalid_output("the path is not valid UTF-8"))?;
         Ok(ToolOutput::text(text))
@@ -88,6 +100,8 @@ impl IntoToolOutput for &Path {
 }
 
 impl IntoToolOutput for PathBuf {
+    const FORM: Option<OutputForm> = Some(OutputForm::Text);
+
     fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
         self.as_path().into_tool_output()
     }
@@ -95,7 +109,10 @@ impl IntoToolOutput for PathBuf {
 
 /// Converts `None` to the JSON value `null`.
 impl<T: IntoToolOutput> IntoToolOutput for Option<T> {
-    const IS_JSON: bool = T::IS_JSON;
+    const FORM: Option<OutputForm> = match T::FORM {
+        Some(OutputForm::Json) => Some(OutputForm::Json),
+        _ => None,
+    };
 
     fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
         self.map_or_else(|| as_json(&()), IntoToolOutput::into_tool_output)
@@ -103,7 +120,7 @@ impl<T: IntoToolOutput> IntoToolOutput for Option<T> {
 }
 
 impl<T: IntoToolOutput, E: Into<Box<dyn Error + Send + Sync>>> IntoToolOutput for Result<T, E> {
-    const IS_JSON: bool = T::IS_JSON;
+    const FORM: Option<OutputForm> = T::FORM;
 
     fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
         self.map_err(into_error)?.into_tool_output()
@@ -164,6 +181,8 @@ fn with_causes(error: &dyn Error) -> String {
 pub struct Json<T>(pub T);
 
 impl<T: Serialize> IntoToolOutput for Json<T> {
+    const FORM: Option<OutputForm> = Some(OutputForm::Json);
+
     fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
         as_json(&self.0)
     }
@@ -176,7 +195,7 @@ pub(super) fn as_json<T: Serialize + ?Sized>(value: &T) -> Result<ToolOutput, To
 macro_rules! write_as_json {
     ($($ty:ty $(where $($param:ident: $bound:path),+)?;)*) => {
         $(impl$(<$($param: $bound),+>)? IntoToolOutput for $ty where Self: Serialize {
-            const IS_JSON: bool = true;
+            const FORM: Option<OutputForm> = Some(OutputForm::Json);
 
             fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
                 as_json(&self)

@@ -5,8 +5,8 @@
 //! implementation by the concrete type, even behind a type alias. Inherent methods take precedence over trait
 //! methods, and methods with `self` over methods with `&self`.
 
-use super::ToolOutput;
 use super::into::{IntoToolOutput, Json, as_json, failed};
+use super::{JsonText, Media, OutputForm, ToolOutput};
 use crate::error::ToolError;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
@@ -174,6 +174,26 @@ impl<E> ByDisplay<E> for Failure<E> {
 /// A function to generate the schema of a type.
 pub type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
 
+/// What a type tells about the output that its values become.
+#[derive(Debug, Clone, Copy)]
+pub struct OutputType {
+    pub(crate) form: OutputForm,
+    /// The schema of JSON.
+    pub(crate) schema: Option<SchemaFn>,
+}
+
+impl OutputType {
+    /// The type of JSON with a schema.
+    pub(crate) const fn json(schema: SchemaFn) -> Self {
+        Self { form: OutputForm::Json, schema: Some(schema) }
+    }
+
+    /// The type of outputs of one form, without a schema.
+    pub(crate) const fn of(form: OutputForm) -> Self {
+        Self { form, schema: None }
+    }
+}
+
 /// A placeholder for the return type `T` of a function. Generated code calls methods on the placeholder to
 /// inspect the type.
 #[derive(Debug)]
@@ -217,8 +237,8 @@ macro_rules! output_schema {
         $(impl$(<$param: JsonSchema>)? Returned<$ty> {
             $(#[$doc])*
             #[inline]
-            pub fn toolkit_output_schema(self) -> Option<SchemaFn> {
-                $schema
+            pub fn toolkit_output_schema(self) -> Option<OutputType> {
+                Some($schema)
             }
         })*
     };
@@ -226,39 +246,46 @@ macro_rules! output_schema {
 
 output_schema! {
     /// Returns the schema of the wrapped type.
-    Json<T> where T: Some(T::json_schema);
+    Json<T> where T: OutputType::json(T::json_schema);
     /// Returns the schema of the wrapped type or `null`.
-    Option<Json<T>> where T: Some(Option::<T>::json_schema);
-    /// Returns `None`, because `()` needs no schema.
-    (): None;
+    Option<Json<T>> where T: OutputType::json(Option::<T>::json_schema);
+    /// Returns the form of the text "done".
+    (): OutputType::of(OutputForm::Text);
+    /// Returns the form of JSON, whose schema is not known.
+    JsonText: OutputType::of(OutputForm::Json);
+    /// Returns the form of media.
+    Media: OutputType::of(OutputForm::Media);
 }
 
 /// Provides `toolkit_output_schema` for types that implement [`IntoToolOutput`]. The compiler tries this trait first.
 ///
 /// The output of such a type may be other content than JSON. It then has no schema.
 pub trait SchemaByConversion: Sized {
-    /// Returns the function to generate the schema of the type. Returns `None` if the conversion does not
-    /// write JSON.
-    fn toolkit_output_schema(self) -> Option<SchemaFn>;
+    /// Returns the form of the output, with the function to generate its schema if the conversion writes JSON. Returns
+    /// `None` if the form is only known at run time.
+    fn toolkit_output_schema(self) -> Option<OutputType>;
 }
 
 impl<T: IntoToolOutput + Serialize + JsonSchema> SchemaByConversion for Returned<T> {
     #[inline]
-    fn toolkit_output_schema(self) -> Option<SchemaFn> {
-        if T::IS_JSON { Some(T::json_schema) } else { None }
+    fn toolkit_output_schema(self) -> Option<OutputType> {
+        match T::FORM? {
+            OutputForm::Json => Some(OutputType::json(T::json_schema)),
+            form => Some(OutputType::of(form)),
+        }
     }
 }
 
 /// Provides `toolkit_output_schema` for `Serialize` types, written as JSON. The compiler tries this trait second.
 pub trait SchemaByType {
     /// Returns the function to generate the schema of the type.
-    fn toolkit_output_schema(&self) -> Option<SchemaFn>;
+    fn toolkit_output_schema(&self) -> Option<OutputType>;
 }
 
 impl<T: Serialize + JsonSchema> SchemaByType for Returned<T> {
     #[inline]
-    fn toolkit_output_schema(&self) -> Option<SchemaFn> {
-        Some(T::json_schema)
+    fn toolkit_output_schema(&self) -> Option<OutputType> {
+        Some(OutputType::json(T::json_schema))
     }
 }
 
@@ -269,7 +296,7 @@ pub struct Undescribed;
 impl Undescribed {
     /// Returns `None`, because the type has no schema.
     #[inline]
-    pub fn toolkit_output_schema(&self) -> Option<SchemaFn> {
+    pub fn toolkit_output_schema(&self) -> Option<OutputType> {
         None
     }
 }

@@ -48,7 +48,7 @@ enum DataForm {
 }
 
 #[derive(Serialize, Deserialize)]
-struct OutputForm {
+struct OutputFields {
     content: Vec<ContentForm>,
     #[serde(
         default,
@@ -134,7 +134,7 @@ pub mod contents {
 /// The serialized form of a [`ToolOutput`]: an object with `content`, and `structured`, `message` and `brief`
 /// if set.
 pub mod tool_output {
-    use super::{Content, ContentForm, OutputForm, ToolOutput};
+    use super::{Content, ContentForm, OutputFields, ToolOutput};
     use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     /// Serializes the output.
@@ -142,7 +142,7 @@ pub mod tool_output {
     /// # Errors
     /// Any error of the serializer.
     pub fn serialize<S: Serializer>(output: &ToolOutput, serializer: S) -> Result<S::Ok, S::Error> {
-        let form = OutputForm {
+        let form = OutputFields {
             content: output.content().iter().map(ContentForm::from).collect(),
             structured: output.structured().cloned(),
             message: output.message().to_owned(),
@@ -156,7 +156,8 @@ pub mod tool_output {
     /// # Errors
     /// Any error of the deserializer.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ToolOutput, D::Error> {
-        let OutputForm { mut content, structured, message, brief } = OutputForm::deserialize(deserializer)?;
+        let OutputFields { mut content, structured, message, brief } =
+            OutputFields::deserialize(deserializer)?;
         let mut output = match content.pop() {
             Some(only) if content.is_empty() => Content::from(only).into(),
             last => ToolOutput::new(content.into_iter().chain(last).map(Content::from).collect()),

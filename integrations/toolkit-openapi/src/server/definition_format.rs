@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use toolkit_core::format::ToolFormat;
 use toolkit_core::name::{NameRule, WireNames};
+use toolkit_core::output::OutputForm;
 use toolkit_core::schema::keyword::{booleans_to_objects, each_subschema};
 use toolkit_core::{ToolDefinition, ToolRegistry};
 
@@ -111,14 +112,7 @@ impl ToolOperation {
     fn new(definition: &ToolDefinition, name: &str) -> Self {
         let metadata = &definition.metadata;
         let mut schemas = Map::new();
-        let content = match definition.output_schema() {
-            Some(schema) => {
-                json!({"application/json": {"schema": add_schema(&mut schemas, schema, name, "result")}})
-            }
-            None => {
-                json!({"text/plain": {"schema": {"type": "string"}}, "application/json": {"schema": {}}, "*/*": {}})
-            }
-        };
+        let content = response_content(definition, name, &mut schemas);
         let mut operation = json!({
             "operationId": name,
             "description": definition.description,
@@ -139,6 +133,21 @@ impl ToolOperation {
             operation["tags"] = json!([tag]);
         }
         Self { name: name.to_owned(), tag, operation, schemas }
+    }
+}
+
+/// Returns the media types of the output: one if the return type of the tool tells its form, and otherwise all.
+fn response_content(definition: &ToolDefinition, name: &str, schemas: &mut Map<String, Value>) -> Value {
+    let schema = definition.output_schema().map(|schema| add_schema(schemas, schema, name, "result"));
+    let json = json!({"schema": schema.unwrap_or_else(|| json!({}))});
+    let text = json!({"schema": {"type": "string"}});
+    // JSON Schema has no word for bytes that are no text. Generators of clients know this one of OpenAPI 3.0.
+    let media = json!({"schema": {"type": "string", "format": "binary"}});
+    match definition.output_form() {
+        Some(OutputForm::Json) => json!({"application/json": json}),
+        Some(OutputForm::Text) => json!({"text/plain": text}),
+        Some(OutputForm::Media) => json!({"*/*": media}),
+        _ => json!({"text/plain": text, "application/json": json, "*/*": {}}),
     }
 }
 
