@@ -24,6 +24,7 @@ mod parameters;
 mod parse;
 mod readable;
 mod reader;
+mod reduction;
 mod request;
 mod request_body;
 mod request_settings;

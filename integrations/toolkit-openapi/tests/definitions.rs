@@ -299,7 +299,8 @@ fn a_large_schema_loses_its_deepest_levels_and_says_so() {
         parameters["properties"]["far"]["properties"]["leaf7"],
         json!({"type": "object", "description": "A leaf."})
     );
-    let issue = "`/paths/~1a/post`: its parameters are larger than the limit, so deep schemas were replaced by their types";
+    let issue = "`/paths/~1a/post`: its parameters are larger than the limit, so deep schemas were replaced by their types; \
+                 raise the limit with `OpenApiLimits::with_schema_bytes`";
     assert_eq!(issues(&toolset), [issue]);
 }
 

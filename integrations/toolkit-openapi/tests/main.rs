@@ -18,6 +18,8 @@ mod hostile_documents;
 mod plain_reading;
 #[cfg(feature = "client")]
 mod recorder;
+#[cfg(feature = "client")]
+mod reductions;
 #[cfg(all(feature = "client", feature = "server"))]
 mod round_trip;
 #[cfg(feature = "server")]

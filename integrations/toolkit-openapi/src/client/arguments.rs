@@ -1,6 +1,7 @@
 //! The arguments of an operation: parameters and members of the body are side by side in one object.
 
 use super::document::Node;
+use super::reduction::Kept;
 use super::schema::SchemaWriter;
 use serde_json::{Map, Value, json};
 use toolkit_core::foreign::clean;
@@ -12,11 +13,38 @@ pub(super) struct ArgumentsDraft<'d> {
     required: Vec<String>,
     /// The members of an optional body, with whether they are required beside any other.
     optional_body: Vec<(String, bool)>,
+    kept: Kept,
+    /// The number of optional arguments that were left out.
+    pub(super) left_out: usize,
 }
 
 impl<'d> ArgumentsDraft<'d> {
-    pub(super) fn new(writer: SchemaWriter<'d>) -> Self {
-        Self { writer, properties: Map::new(), required: Vec::new(), optional_body: Vec::new() }
+    pub(super) fn new(writer: SchemaWriter<'d>, kept: Kept) -> Self {
+        Self {
+            writer,
+            properties: Map::new(),
+            required: Vec::new(),
+            optional_body: Vec::new(),
+            kept,
+            left_out: 0,
+        }
+    }
+
+    /// Returns whether a parameter or a member with the schemas `parts` becomes an argument.
+    pub(super) fn keeps(&mut self, is_required: bool, parts: &[Node<'d>]) -> bool {
+        let document = self.writer.document;
+        let has_description = |part: &Node<'d>| {
+            let schema = part.get("schema").unwrap_or_else(|| part.clone());
+            let target = document.resolve(schema);
+            part.text("description").is_some() || target.is_ok_and(|it| it.text("description").is_some())
+        };
+        let is_kept = match self.kept {
+            Kept::All => true,
+            Kept::Described => is_required || parts.iter().any(has_description),
+            Kept::Required => is_required,
+        };
+        self.left_out += usize::from(!is_kept);
+        is_kept
     }
 
     /// Adds an argument and returns its name. The first argument of a name keeps it, and another one is told apart by its

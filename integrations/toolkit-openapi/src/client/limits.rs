@@ -20,7 +20,8 @@ pub struct OpenApiLimits {
     /// 10,000 values.
     pub values_per_byte: usize,
     /// The maximum size of the parameters of one tool, in bytes of compact JSON; 32 KiB by default, about 8,000
-    /// tokens. In a larger schema, the deepest levels are replaced by their types.
+    /// tokens. In a larger schema, the deepest levels are replaced by their types. If that is not enough, descriptions
+    /// are shortened, and optional parameters are left out, those without a description first.
     pub schema_bytes: usize,
     /// The maximum length of a description, in characters; 1,024 by default. A longer description ends with the last
     /// sentence that fits.

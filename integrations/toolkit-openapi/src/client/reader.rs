@@ -12,6 +12,7 @@ use super::issue::OperationFault;
 use super::names::{Unnamed, tool_names};
 use super::operation::{Body, Location, Operation, Parameter, SecurityRequirement, Serialization, Style};
 use super::parameters::{Declared, declared, is_own, read_parameter};
+use super::reduction::{Reduction, too_large};
 use super::request_body::read_body;
 use super::schema::SchemaWriter;
 use super::schema_parts::Direction;
@@ -27,9 +28,6 @@ use toolkit_core::{ToolDefinition, ToolName};
 
 /// The members of a path that are operations.
 const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
-
-/// The deepest levels of a schema that are tried until it is small enough.
-const LEVELS: [usize; 7] = [usize::MAX, 8, 6, 4, 3, 2, 1];
 
 /// An operation as a tool.
 #[derive(Debug, Clone)]
@@ -224,22 +222,23 @@ impl<'d> Reader<'d> {
         self.take(declared.len())?;
         let mut cost = 0;
         let mut reached = usize::MAX;
-        let mut levels = LEVELS.into_iter();
+        let mut reductions = Reduction::all(&self.settings.limits);
         let (parameters, request) = loop {
             // A cut below all levels that were reached would change nothing.
-            let Some(level) = levels.find(|level| *level <= reached) else {
+            let Some(reduction) = reductions.find(|reduction| reduction.deepest <= reached) else {
                 self.take(cost)?;
-                let reason = "its parameters are larger than the limit even without their members";
-                return Err(OperationFault::new(&found.node.place, reason));
+                return Err(OperationFault::new(&found.node.place, too_large()));
             };
-            let mut arguments = ArgumentsDraft::new(self.writer(level));
+            let mut writer = self.writer(reduction.deepest);
+            writer.description = reduction.description;
+            let mut arguments = ArgumentsDraft::new(writer, reduction.kept);
             let request = self.request(found, &declared, &mut arguments)?;
             let parameters = arguments.finish(self.settings.limits.schema_bytes);
             cost = cost.max(arguments.writer.meter.cost());
             reached = arguments.writer.reached.saturating_sub(1);
             if let Some(parameters) = parameters {
-                if arguments.writer.is_cut {
-                    let message = "its parameters are larger than the limit, so deep schemas were replaced by their types";
+                if arguments.writer.is_cut || arguments.left_out > 0 {
+                    let message = reduction.message(arguments.left_out, &self.settings.limits);
                     self.issue(&found.node.place, message);
                 }
                 self.issues.append(&mut arguments.writer.issues);
@@ -294,7 +293,10 @@ impl<'d> Reader<'d> {
             if arguments.writer.meter.is_full() {
                 break;
             }
-            parameters.push(read_parameter(parameter, arguments)?);
+            let is_required = parameter.node.flag("required") || parameter.location == "path";
+            if arguments.keeps(is_required, std::slice::from_ref(&parameter.node)) {
+                parameters.push(read_parameter(parameter, arguments)?);
+            }
         }
         self.add_undeclared(found, arguments, &mut parameters);
         Ok(RequestParts { parameters, body: read_body(&found.node, declared, arguments)? })

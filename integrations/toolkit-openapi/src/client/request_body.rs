@@ -98,6 +98,10 @@ impl<'d> BodySchema<'_, 'd> {
             if !arguments.writer.meter.add(parts.len(), 0) {
                 break;
             }
+            let is_required = members.required.contains(name);
+            if !arguments.keeps(is_required, &parts) {
+                continue;
+            }
             let mut member = self.member(name, &parts, arguments.writer.document);
             let schemas: Vec<Value> = parts.iter().map(|part| arguments.schema(part)).collect();
             let mut schema = match <[Value; 1]>::try_from(schemas) {
@@ -107,7 +111,6 @@ impl<'d> BodySchema<'_, 'd> {
             if member.is_binary {
                 schema = bytes(schema);
             }
-            let is_required = members.required.contains(name);
             member.argument = arguments.add_of_body(name, schema, is_required, self.is_required);
             read.push(member);
         }

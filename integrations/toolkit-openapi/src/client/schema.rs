@@ -309,10 +309,16 @@ impl<'d> Mapping<'d> {
     }
 }
 
-/// Returns whether a schema has no schemas inside, so that a cut would save little.
+/// The number of values of an `enum` from which a cut saves much.
+const MANY_VALUES: usize = 50;
+
+/// Returns whether a schema has no schemas inside and few values, so that a cut would save little.
 fn is_simple(keywords: &Map<String, Value>) -> bool {
-    !keywords.iter().any(|(name, value)| {
-        let holds = Keyword::find(name).map(|keyword| keyword.holds);
-        !value.is_boolean() && matches!(holds, Some(Holds::Schema | Holds::Schemas | Holds::NamedSchemas))
-    })
+    let values = keywords.get("enum").and_then(Value::as_array);
+    let has_many = values.is_some_and(|values| values.len() >= MANY_VALUES);
+    !has_many
+        && !keywords.iter().any(|(name, value)| {
+            let holds = Keyword::find(name).map(|keyword| keyword.holds);
+            !value.is_boolean() && matches!(holds, Some(Holds::Schema | Holds::Schemas | Holds::NamedSchemas))
+        })
 }
