@@ -47,6 +47,12 @@ struct EventSize {
 impl EventSize {
     /// Returns the largest size of an event after these bytes.
     fn after(&mut self, chunk: &[u8]) -> usize {
+        // Most pieces of a large event are parts of one line, which are not looked at byte by byte.
+        if !chunk.contains(&b'\n') {
+            self.bytes += chunk.len();
+            self.has_line |= chunk.iter().any(|byte| *byte != b'\r');
+            return self.bytes;
+        }
         let mut largest = 0;
         for line in chunk.split_inclusive(|byte| *byte == b'\n') {
             self.bytes += line.len();
