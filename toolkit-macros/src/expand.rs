@@ -117,7 +117,9 @@ fn warnings(model: &Model<'_>) -> TokenStream {
 fn output_schema(model: &Model<'_>) -> TokenStream {
     let is_impl = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == "impl");
     match &model.draft.sig.output {
-        ReturnType::Default => quote!(__toolkit::Returned::<()>::TYPE.of_success().output_schema()),
+        ReturnType::Default => {
+            quote!(__toolkit::Returned::<()>::TYPE.toolkit_success().toolkit_output_schema())
+        }
         ReturnType::Type(_, ty) if find_token(ty.to_token_stream(), &is_impl).is_none() => {
             quote_spanned!(ty.span()=> __toolkit::Returned::<#ty>::TYPE.toolkit_success().toolkit_output_schema())
         }

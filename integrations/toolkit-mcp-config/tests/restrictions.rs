@@ -26,8 +26,11 @@ const NOT_DELETE: &str = "srv.list other.list other.delete";
 const NOT_SRV: &str = "other.list other.delete";
 const OF_SRV: &str = "srv.list srv.delete";
 
+/// Texts of a file, each with the tools that are then offered.
+type Cases = &'static [(&'static str, &'static str)];
+
 /// What stands beside the servers of each program, and what is then offered.
-const RULES: &[(Dialect, &str, &[(&str, &str)])] = &[
+const RULES: &[(Dialect, &str, Cases)] = &[
     (
         Dialect::OpenCode,
         "mcp",
@@ -153,7 +156,8 @@ fn a_rule_of_a_file_about_its_servers_applies_or_fails_them() {
             let file = file_beside(*dialect, container, rule);
             assert_eq!(offered(&file), *expected, "{dialect:?} {rule}");
             assert_eq!(file.issues(), [], "{dialect:?} {rule}");
-            let failed: Vec<&str> = file.failures().iter().map(|failure| failure.server()).collect();
+            let failed: Vec<&str> =
+                file.failures().iter().map(toolkit_mcp_config::ConfigError::server).collect();
             let is_failed = failed == ["srv", "other"] && file.servers().is_empty();
             assert!(failed.is_empty() || is_failed, "{dialect:?} {rule}: {failed:?}");
         }

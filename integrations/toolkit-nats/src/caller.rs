@@ -8,6 +8,7 @@ mod discovery;
 mod fleet_event;
 mod fleet_tool;
 mod follow;
+mod listings;
 mod members;
 mod newcomers;
 mod outgoing_call;

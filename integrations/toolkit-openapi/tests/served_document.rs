@@ -116,7 +116,7 @@ async fn an_operation_has_the_one_media_type_that_the_return_type_tells() {
         add, weather, greet, chart, both, word, letter, path, perhaps, nothing, drawn, written
     ])
     .unwrap();
-    registry.register(ClosureTool::without_arguments("closure", "", || String::new()).unwrap()).unwrap();
+    registry.register(ClosureTool::without_arguments("closure", "", String::new).unwrap()).unwrap();
     registry
         .register(ClosureTool::without_arguments("picture", "", || Media::new("a/b", b"")).unwrap())
         .unwrap();

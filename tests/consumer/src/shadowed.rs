@@ -1,6 +1,7 @@
 //! A module whose traits give every type the methods that generated code calls.
 
 #![allow(dead_code, reason = "fields that are only shown count as dead")]
+#![allow(clippy::wrong_self_convention, reason = "only a method that takes `self` comes before all others")]
 
 use std::future::ready;
 use std::sync::Arc;
@@ -69,6 +70,7 @@ pub enum Unit {
 ///
 /// # Errors
 /// Never.
+#[expect(clippy::too_many_arguments, reason = "one of each kind")]
 #[tool(namespace = "shadowed", tags("a", tk::ToolTag::Custom("b".into())), timeout = "1s", idempotent)]
 pub async fn everything(
     text: &str,

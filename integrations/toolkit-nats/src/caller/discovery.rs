@@ -1,34 +1,26 @@
-//! The tasks of a caller: they hear replies and announcements, fetch definitions, and notice lost workers.
+//! The tasks of a caller: they hear replies and announcements, and notice lost workers.
 
 use super::caller_state::CallerState;
 use super::catalog::{Absence, Catalog};
 use super::fleet_event::FleetEvent;
+use super::listings::FETCH;
 use super::members::RemoteWorker;
 use super::newcomers::hear;
-use super::replies::{Reply, ReplyLine};
-use crate::definitions::{LISTING_LIMIT, Listing};
+use super::replies::Reply;
 use crate::fleet::Refusals;
 use crate::fleet_error::FleetError;
-use crate::frames::{Assembly, Frame, Refusal};
 use crate::locks::lock;
-use crate::subjects::NamespaceVersion;
 use async_nats::{Client, Subscriber};
-use bytes::Bytes;
-use futures_util::{StreamExt as _, stream};
+use futures_util::StreamExt as _;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
-use toolkit_core::redaction::Redactor;
 
 /// The time to wait for the first worker, and for all of them.
 const FIRST: Duration = Duration::from_secs(1);
 /// The silence after which no further worker is expected.
 const QUIET: Duration = Duration::from_millis(100);
-/// The time to fetch the definitions of one version.
-const FETCH: Duration = Duration::from_secs(5);
-/// The number of definitions that are fetched at the same time.
-const FETCHES: usize = 32;
 /// The least time of a round of listening.
 const ROUND: Duration = Duration::from_millis(500);
 /// The time in which changes of several workers become one change of the tools.
@@ -136,44 +128,6 @@ async fn settle(state: &CallerState) {
     };
     // Workers that answer later are followed, too.
     let _ = timeout(FETCH, settled).await;
-}
-
-pub(super) async fn fetch_all(state: &CallerState, missing: Vec<NamespaceVersion>) {
-    let fetches = missing.into_iter().map(|version| async move {
-        let text = timeout(FETCH, fetch(state, &version)).await.ok().flatten();
-        let listing = text.map(|text| Listing::read(&version, &text, &state.fleet.redactor));
-        lock(&state.members).store(&version, listing);
-        state.changed.notify_one();
-    });
-    stream::iter(fetches).buffer_unordered(FETCHES).collect::<()>().await;
-}
-
-async fn fetch(state: &CallerState, version: &NamespaceVersion) -> Option<Bytes> {
-    let subject = state.fleet.subject(format_args!("tools.{}", version.tokens()));
-    let mut line = state.replies.open(None);
-    state.fleet.client.publish_with_reply(subject, line.subject.clone(), "".into()).await.ok()?;
-    receive_body(&mut line, LISTING_LIMIT, &state.fleet.redactor).await.ok()
-}
-
-/// Receives a body in frames.
-///
-/// # Errors
-/// Why there is no body: the refusal of a worker, or `None` if nobody answers, or the body is incomplete or too long.
-pub(super) async fn receive_body(
-    line: &mut ReplyLine,
-    limit: usize,
-    redactor: &Redactor,
-) -> Result<Bytes, Option<Refusal>> {
-    let mut assembly = Assembly::default();
-    loop {
-        let Reply::Frame(message) = line.next().await else { return Err(None) };
-        match Frame::read(&message, redactor) {
-            Some(Frame::Chunk(number, part)) => assembly.add(number, part, limit).map_err(|_| None)?,
-            Some(Frame::End(chunks, last)) => return assembly.end(chunks, last, limit).map_err(|_| None),
-            Some(Frame::Refused(refusal)) => return Err(Some(refusal)),
-            _ => return Err(None),
-        }
-    }
 }
 
 /// Removes the workers that are silent, and the tools that were away for too long.

@@ -2,6 +2,7 @@
 
 use super::caller_state::CallerState;
 use super::fleet_event::FleetEvent;
+use super::listings::fetch_all;
 use super::replies::Reply;
 use crate::frames::Announcement;
 use crate::locks::lock;
@@ -51,7 +52,7 @@ pub(super) fn hear(state: &Arc<CallerState>, announcement: Announcement, name: O
 
 fn fetch(state: &Arc<CallerState>, missing: Vec<NamespaceVersion>) {
     let state = state.clone();
-    tokio::spawn(async move { super::discovery::fetch_all(&state, missing).await });
+    tokio::spawn(async move { fetch_all(&state, missing).await });
 }
 
 /// Asks a worker about a call that it does not run. One that calls reach says so. Anything else that announces itself is no

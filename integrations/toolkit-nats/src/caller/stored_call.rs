@@ -1,7 +1,7 @@
 //! What the ledger knows about a call.
 
 use super::caller_state::CallerState;
-use super::discovery::receive_body;
+use super::listings::receive_body;
 use super::outgoing_call::RESULT_LIMIT;
 use crate::fleet_error::FleetError;
 use crate::frames::{CallHead, CallOutcome, Refusal, read_json};

@@ -79,7 +79,7 @@ fn token_answer(response: Response<Vec<u8>>) -> (Response<Vec<u8>>, Option<Strin
         correct_lifetime(&mut answer);
         return (Response::from_parts(parts, to_vec(&answer).unwrap_or_default()), None);
     }
-    let refusal = Refusal::new(parts.status, &answer, &String::from_utf8_lossy(&body));
+    let refusal = TokenRefusal::new(parts.status, &answer, &String::from_utf8_lossy(&body));
     if parts.status.is_success() {
         parts.status = StatusCode::BAD_REQUEST;
     }
@@ -105,12 +105,12 @@ fn correct_lifetime(answer: &mut Value) {
 }
 
 /// The reason why there is no token.
-struct Refusal {
+struct TokenRefusal {
     error: String,
     description: Option<String>,
 }
 
-impl Refusal {
+impl TokenRefusal {
     fn new(status: StatusCode, answer: &Value, body: &str) -> Self {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
         let error = answer.get("error");

@@ -58,13 +58,11 @@ impl Posted {
         response: Response,
         limits: StreamableHttpResponseLimits,
     ) -> Result<Option<ServerJsonRpcMessage>, HttpFault> {
-        if !is_json(&response) {
-            let kind = media_type(&response);
-            return if self.id.is_none() {
-                Ok(None)
-            } else {
-                Err(HttpFault::UnexpectedContentType(Some(kind)))
-            };
+        if !has_media_type(&response, JSON_MIME_TYPE) {
+            if self.id.is_none() {
+                return Ok(None);
+            }
+            return Err(HttpFault::UnexpectedContentType(Some(media_type(&response).to_owned())));
         }
         let body = Body::read(response, limits.max_json_response_size).await?;
         if body.is_cut {
@@ -95,12 +93,12 @@ impl Posted {
             return Err(HttpFault::SessionExpired);
         }
         let unavailable = status_error(&response);
-        let is_json = is_json(&response);
+        let is_json = has_media_type(&response, JSON_MIME_TYPE);
         if !is_json || status == StatusCode::TOO_MANY_REQUESTS {
             unavailable.map_or(Ok(()), Err)?;
         }
         let unavailable = status_error(&response);
-        let is_page = media_type(&response) == "text/html";
+        let is_page = has_media_type(&response, "text/html");
         let is_access = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
         let body = Body::read(response, limits.max_json_response_size).await?;
         // The server has not read the message, so it has not run a call. A refused token may belong to a session of a login.
@@ -269,12 +267,13 @@ pub(super) fn status_error(response: &Response) -> Option<HttpFault> {
     Some(HttpStatusError::new(status.as_u16(), pause).into())
 }
 
-/// Returns the media type in lower case and without parameters. It is empty if there is none.
-pub(super) fn media_type(response: &Response) -> String {
+/// Returns the media type as the server wrote it, without parameters. It is empty if there is none.
+pub(super) fn media_type(response: &Response) -> &str {
     let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+    kind.split(';').next().unwrap_or_default().trim()
 }
 
-pub(super) fn is_json(response: &Response) -> bool {
-    media_type(response) == JSON_MIME_TYPE
+/// Returns whether an answer has this media type, in any case of the letters.
+pub(super) fn has_media_type(response: &Response, expected: &str) -> bool {
+    media_type(response).eq_ignore_ascii_case(expected)
 }

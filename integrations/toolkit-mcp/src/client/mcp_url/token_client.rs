@@ -1,7 +1,7 @@
 //! The HTTP client of a server behind a URL.
 
 use super::event_stream::{SseStream, events, is_too_large};
-use super::http_answer::{Posted, is_json, media_type, refusal, status_error};
+use super::http_answer::{Posted, has_media_type, media_type, refusal, status_error};
 use crate::client::deep_lists::cut;
 use crate::client::failure::{HttpFault, redacted_fault};
 use crate::client::known_secrets::KnownSecrets;
@@ -187,7 +187,7 @@ impl TokenClient {
         if matches!(response.status(), StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             return Ok(StreamableHttpPostResponse::Accepted);
         }
-        if media_type(&response) == EVENT_STREAM_MIME_TYPE {
+        if has_media_type(&response, EVENT_STREAM_MIME_TYPE) {
             let stream = self.answer_events(events(response, limits.max_sse_event_size), posted);
             return Ok(StreamableHttpPostResponse::Sse(stream, session));
         }
@@ -230,9 +230,8 @@ impl TokenClient {
             return Err(refused);
         }
         let response = response.error_for_status().map_err(HttpFault::Client)?;
-        let kind = media_type(&response);
-        if kind != EVENT_STREAM_MIME_TYPE && !is_json(&response) {
-            return Err(HttpFault::UnexpectedContentType(Some(kind)));
+        if ![EVENT_STREAM_MIME_TYPE, JSON_MIME_TYPE].iter().any(|kind| has_media_type(&response, kind)) {
+            return Err(HttpFault::UnexpectedContentType(Some(media_type(&response).to_owned())));
         }
         let stream = events(response, limit);
         let limited = stream::unfold((stream, self.unsent.clone()), async |(mut stream, unsent)| {
