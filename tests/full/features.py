@@ -63,6 +63,7 @@ def check(package):
 def check_planted():
     """A test that needs a feature which is off must be found."""
     planted = ROOT / "toolkit-schema/tests/planted.rs"
+    planted.parent.mkdir(exist_ok=True)
     planted.write_text("use toolkit_schema::CompiledSchema as _;\n")
     try:
         found = cargo("check", "--quiet", "-p", "toolkit-schema", "--tests", capture_output=True, text=True)

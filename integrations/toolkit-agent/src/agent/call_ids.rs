@@ -1,6 +1,8 @@
 //! The ids under which the calls of a turn run.
 
+use foldhash::fast::RandomState;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use toolkit_core::CallId;
 
 /// The ids of the calls of a turn for their tools, approvals and limits: those of the provider, made distinct. Some
@@ -8,30 +10,36 @@ use toolkit_core::CallId;
 /// apart by their index.
 #[derive(Debug, Default)]
 pub(crate) struct CallIds {
-    ids: Vec<CallId>,
-    /// The indexes of the calls. Filled on first use, because most turns have one call.
-    positions: HashMap<CallId, usize>,
+    /// The id of the first call, because most turns have one.
+    first: Option<CallId>,
+    /// The ids of the others, with their indexes.
+    others: HashMap<CallId, usize, RandomState>,
 }
 
 impl CallIds {
     /// Adds the next call, which the provider calls `given`. Returns its id. If an earlier call has the id, `#` and the
     /// index of the call follow it.
     pub(crate) fn add(&mut self, given: CallId) -> CallId {
-        let position = self.ids.len();
+        let Some(first) = &self.first else {
+            self.first = Some(given.clone());
+            return given;
+        };
+        let position = 1 + self.others.len();
         let mut id = given;
-        while position > 0 && self.position(&id).is_some() {
+        loop {
+            if id != *first
+                && let Entry::Vacant(entry) = self.others.entry(id.clone())
+            {
+                entry.insert(position);
+                return id;
+            }
             id = format!("{id}#{position}").into();
         }
-        self.ids.push(id.clone());
-        id
     }
 
     /// Returns the index of the call with this id.
-    pub(crate) fn position(&mut self, id: &CallId) -> Option<usize> {
-        for (position, id) in self.ids.iter().enumerate().skip(self.positions.len()) {
-            self.positions.insert(id.clone(), position);
-        }
-        self.positions.get(id).copied()
+    pub(crate) fn position(&self, id: &CallId) -> Option<usize> {
+        if self.first.as_ref() == Some(id) { Some(0) } else { self.others.get(id).copied() }
     }
 }
 
