@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use tokio::runtime::Builder;
 use toolkit_ai::ClosureTool;
+use toolkit_ai::definition::UnknownArguments;
 use toolkit_ai::prelude::*;
 use toolkit_ai::serde_json::{self, Map, Value};
 
@@ -15,7 +16,7 @@ mod reader;
 mod values;
 
 use made::Decode;
-use oracle::validator;
+use oracle::{plain_validator, validator};
 use reader::Reader;
 use values::Values;
 
@@ -37,6 +38,11 @@ fn check(tools: impl IntoIterator<Item = Made>) {
     for (seed, (tool, decode)) in (0_u64..).zip(tools) {
         let schema = &tool.definition().parameters;
         let oracle = validator(schema);
+        let is_closed = tool.definition().metadata.unknown == UnknownArguments::Refuse;
+        let published = tool.definition().published(false).into_owned().parameters;
+        let client = plain_validator(&published);
+        // An object of several parts is not closed for a client.
+        let has_parts = published.to_string().contains("\"allOf\"");
         let reader = Reader::new(tool.clone(), &runtime);
         let mut values = Values::new(schema, seed);
         let mut wrong = None;
@@ -49,6 +55,12 @@ fn check(tools: impl IntoIterator<Item = Made>) {
             all += 1;
             let is_allowed = oracle.is_valid(&arguments);
             fitting += u64::from(is_allowed);
+            let is_published = client.is_valid(&arguments);
+            if is_closed && is_allowed != is_published && (is_allowed || !has_parts) {
+                let message =
+                    format!("by the contract {is_allowed}, for a client {is_published}: {arguments}");
+                wrong = wrong.or(Some(format!("{message}\n  {published}")));
+            }
             let text = arguments.to_string();
             let Err(fault) = agreement(&reader, &oracle, decode, is_allowed, &text) else { continue };
             // A value of an untagged enum must satisfy the constraints of the variant that serde decodes.

@@ -1,6 +1,7 @@
 //! The contract of a tool: the rules and checks for the arguments of every call.
 
 use crate::check::{Checks, Origin, TOO_COMPLEX, repeated_names, rounded_integers};
+use crate::closed::closed;
 use crate::coerce::coerced;
 use crate::default::check_defaults;
 use crate::fault::{Fault, fault};
@@ -97,6 +98,14 @@ impl Contract {
     #[must_use]
     pub fn is_of_type(&self) -> bool {
         self.origin == Origin::RustType
+    }
+
+    /// Returns the schema as it is published, if this differs: the objects inside say that they take no other members where
+    /// the contract refuses these.
+    #[must_use]
+    pub fn published(&self, schema: &Value) -> Option<Value> {
+        let refuses = self.is_of_type() && self.unpublished == Unpublished::Refused;
+        if refuses { closed(schema) } else { None }
     }
 
     /// Returns the aliases of the properties of the whole object, as pairs of alias and name.

@@ -5,6 +5,7 @@
 
 mod bounds;
 mod check;
+mod closed;
 mod coerce;
 mod constraints;
 mod contract;

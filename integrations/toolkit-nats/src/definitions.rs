@@ -93,12 +93,12 @@ travel_settings! {
 pub(crate) fn listings(registry: &ToolRegistry) -> BTreeMap<NamespaceVersion, Bytes> {
     let mut namespaces: BTreeMap<Option<String>, Vec<TravelDefinition>> = BTreeMap::new();
     for definition in registry.iter_definitions() {
-        let ToolDefinition { name, description, parameters, metadata, .. } = definition;
+        let ToolDefinition { name, description, metadata, .. } = definition;
         let travel = TravelDefinition {
             name: name.to_string(),
             method: name.namespace().map(|_| name.method_name().to_owned()).unwrap_or_default(),
             description: description.clone(),
-            parameters: parameters.as_object().cloned().unwrap_or_default(),
+            parameters: definition.published(false).parameters.as_object().cloned().unwrap_or_default(),
             output: definition.output_schema().cloned(),
             settings: metadata.into(),
         };

@@ -21,14 +21,15 @@ pub(super) fn fits(root: &Value, schema: &Value, value: &Value) -> bool {
     plain_validator(&schema).is_valid(value)
 }
 
-fn plain_validator(schema: &Value) -> Validator {
+/// Returns a validator of a schema as it is.
+pub(super) fn plain_validator(schema: &Value) -> Validator {
     jsonschema::options().should_validate_formats(true).build(schema).expect("the schema is one")
 }
 
 /// Closes a schema, and the schemas of its members and items, to members that no keyword lists. `is_whole` is `false`
 /// for a part of a schema for the same value.
 fn close(schema: &mut Value, is_whole: bool) {
-    let lists_names = lists_names(schema);
+    let lists = lists_names(schema);
     let Value::Object(keywords) = schema else { return };
     let is_open = |branch: &Value| branch.as_object().is_some_and(|it| it.get("type").is_none());
     let has_own = LISTS.iter().any(|keyword| keywords.contains_key(*keyword));
@@ -45,8 +46,7 @@ fn close(schema: &mut Value, is_whole: bool) {
                 for branch in list {
                     close(branch, false);
                     // A branch that lists no names takes any member.
-                    if !has_own && !lists_names_of(branch) && is_open(branch) && branch.get("$ref").is_none()
-                    {
+                    if !has_own && !lists_names(branch) && is_open(branch) {
                         branch["additionalProperties"] = json!(true);
                     }
                 }
@@ -54,7 +54,7 @@ fn close(schema: &mut Value, is_whole: bool) {
             _ => {}
         }
     }
-    if is_whole && lists_names && keywords.get("additionalProperties").is_none() {
+    if is_whole && lists && keywords.get("additionalProperties").is_none() {
         keywords.insert("unevaluatedProperties".to_owned(), false.into());
     }
 }

@@ -35,15 +35,40 @@ fn properties(definition: &ToolDefinition) -> Option<&Map<String, Value>> {
 }
 
 impl ToolDefinition {
-    /// Returns the definition for the model. If the model is asked for a reason, the definition has the
-    /// argument `call_reason`. The tool's own setting takes precedence over `by_default`.
+    /// Returns the definition as models, clients and other machines get it. The objects inside of the parameters of a Rust
+    /// type are closed, as the tool refuses unknown members at every depth. If the model is asked for a reason, the
+    /// definition has the argument `call_reason`. The tool's own setting takes precedence over `by_default`.
+    ///
+    /// ```
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
+    /// use toolkit_ai::{ClosureTool, Tool, ToolParams};
+    ///
+    /// #[derive(Deserialize, JsonSchema, ToolParams)]
+    /// struct Search { filter: Filter }
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Filter { city: String }
+    ///
+    /// let search = ClosureTool::new("search", "Searches.", |search: Search| search.filter.city)?;
+    /// let published = search.definition().published(false);
+    /// assert_eq!(published.parameters["properties"]["filter"]["additionalProperties"], false);
+    /// # Ok::<(), toolkit_ai::BuildError>(())
+    /// ```
     #[must_use]
     pub fn published(&self, by_default: bool) -> Cow<'_, Self> {
-        if !asks_for_call_reason(self, by_default) || has_call_reason_parameter(self) {
+        let closed = self.contract().ok().and_then(|contract| contract.published(&self.parameters));
+        let asks = asks_for_call_reason(self, by_default) && !has_call_reason_parameter(self);
+        if closed.is_none() && !asks {
             return Cow::Borrowed(self);
         }
         let mut augmented = self.clone();
-        if let Value::Object(schema) = &mut augmented.parameters {
+        if let Some(closed) = closed {
+            augmented.parameters = closed;
+        }
+        if let Value::Object(schema) = &mut augmented.parameters
+            && asks
+        {
             let properties = schema.entry("properties").or_insert_with(|| Map::new().into());
             if let Value::Object(properties) = properties {
                 properties.insert(

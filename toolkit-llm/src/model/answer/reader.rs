@@ -59,7 +59,7 @@ impl<T: ToolParams + Send + 'static> AnswerReader<T> {
         };
         let definition = tool.definition();
         let description = format.schema.get("description").cloned();
-        format.schema = definition.parameters.clone();
+        format.schema = definition.published(false).into_owned().parameters;
         if let (Some(description), Value::Object(schema)) = (description, &mut format.schema) {
             schema.insert("description".to_owned(), description);
         }
