@@ -96,6 +96,8 @@ fn an_operation_that_cannot_be_read_is_an_issue_with_its_place() {
         (r#"{"openapi": "4.0.0"}"#, "supported are OpenAPI 3.0"),
         (r#"{"info": {}}"#, "no member `openapi`"),
         (r#"{"openapi": "#, "no valid JSON"),
+        (" \n", "the document is empty"),
+        ("petstore.yaml", "`from_file` and `read_file` take a path"),
     ] {
         let error = OpenApiTools::from_document(text).unwrap_err();
         assert!(error.to_string().contains(part), "{error}");

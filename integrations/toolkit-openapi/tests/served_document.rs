@@ -30,8 +30,9 @@ fn archive(root: Folder) -> i64 {
 fn marked(
     /// A <b>value</b>
     text: Option<String>,
+    #[param(default = 2, range = 1..=5)] times: usize,
 ) -> String {
-    text.unwrap_or_default()
+    text.unwrap_or_default().repeat(times)
 }
 
 /// Returns the targets of all references in a document.
@@ -251,6 +252,7 @@ async fn the_page_needs_nothing_else_and_escapes_what_it_shows() {
         "<code>POST /tools/marked</code>",
         "A &lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;more&quot;.",
         "<tr><td><code>text</code><td>string, optional<td>A &lt;b&gt;value&lt;/b&gt;</tr>",
+        "<td>integer from 1 to 5, default 2, optional<td>",
         "<h3>Archive</h3>",
     ] {
         assert!(page.contains(text), "{text}\n{page}");

@@ -22,6 +22,15 @@ pub(super) fn parse_document(text: &str, limits: &OpenApiLimits) -> Result<Value
         return Err(OpenApiError::too_long(length, limit));
     }
     let text = text.trim_start_matches('\u{feff}');
+    let words = text.trim();
+    if words.is_empty() {
+        return Err(OpenApiError::of_document(OpenApiErrorKind::Syntax, "is empty"));
+    }
+    if !words.contains(['\n', '{']) && !words.contains(": ") {
+        let message = "is one line without members; `from_file` and `read_file` take a path, `from_address` and \
+                       `read_address` an address";
+        return Err(OpenApiError::of_document(OpenApiErrorKind::Syntax, message));
+    }
     let values = allowed(limits, length);
     let left = Left::new(values, length.saturating_mul(limits.values_per_byte).max(length));
     let seed = ValueSeed { left: &left, place: Place::Keyword, names: 0 };

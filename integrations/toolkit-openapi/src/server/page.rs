@@ -2,13 +2,14 @@
 
 use serde_json::Value;
 use std::fmt::Write;
+use toolkit_core::schema::{SchemaRef, describe};
 
 const STYLE: &str = "body{font-family:system-ui,sans-serif;line-height:1.5;margin:2rem auto;max-width:60rem;padding:0 1rem}\
 code,pre{font-family:ui-monospace,monospace}pre{overflow-x:auto}td,th{padding:.2rem 1rem .2rem 0;text-align:left;\
-vertical-align:top}section{border-top:1px solid;margin-top:2rem}p{white-space:pre-line}";
+vertical-align:top}section{border-top:1px solid;margin-top:2rem}p,td{white-space:pre-line}";
 
 /// The policy of the page: nothing is loaded, and only the one style applies, which the digest names.
-pub(super) const PAGE_POLICY: &str = "default-src 'none'; style-src 'sha256-4ypsChNK1H9e/ROm9Dl3hlKnIcQIYaz3iwdZeCm1ZlI='; base-uri 'none'; form-action 'none'; \
+pub(super) const PAGE_POLICY: &str = "default-src 'none'; style-src 'sha256-lAVxBZhQnt/yn11lkKZPw97ZjRqCVIagysXX5cpe++o='; base-uri 'none'; form-action 'none'; \
 frame-ancestors 'none'";
 
 /// Returns the page of a document.
@@ -54,7 +55,7 @@ fn add_operation(page: &mut String, document: &Value, path: &str, operation: &Va
                 page,
                 "<tr><td><code>{}</code><td>{}{}<td>{}</tr>",
                 escaped(name),
-                escaped(&kind(referred(document, schema))),
+                escaped(&kind(document, schema)),
                 if is_required { "" } else { ", optional" },
                 escaped(text(&schema["description"]))
             );
@@ -83,13 +84,13 @@ fn referred<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
     target.unwrap_or(schema)
 }
 
-/// Returns the types of a schema in words.
-fn kind(schema: &Value) -> String {
-    match &schema["type"] {
-        Value::String(kind) => kind.clone(),
-        Value::Array(kinds) => kinds.iter().map(text).collect::<Vec<_>>().join(" or "),
-        _ => "any".to_owned(),
+/// Returns the values of a schema in words: types, ranges, allowed values, formats and the default.
+fn kind(document: &Value, schema: &Value) -> String {
+    let mut words = describe(SchemaRef::new(document, schema)).unwrap_or_else(|| "any".to_owned());
+    if let Some(default) = schema.get("default") {
+        let _ = write!(words, ", default {default}");
     }
+    words
 }
 
 fn text(value: &Value) -> &str {
