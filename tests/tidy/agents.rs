@@ -150,7 +150,7 @@ fn texts_for_coding_agents_are_up_to_date() {
 fn messages_of_the_skill_exist() {
     let skill = read("docs/skill-template.md");
     let (_, table) = skill.split_once("| message | cure |").expect("there is a table of messages");
-    let recorded = fs::read_dir(root().join("tests/ui")).expect("there are recorded messages");
+    let recorded = fs::read_dir(root().join("tests/ui/cases")).expect("there are recorded messages");
     let mut texts: String =
         recorded.flatten().filter_map(|entry| fs::read_to_string(entry.path()).ok()).collect();
     texts += &read("toolkit-core/src/error/build_problem.rs");

@@ -117,7 +117,7 @@ fn quoted_messages_exist() {
         .flat_map(|(_, text)| literals(text.split("#[cfg(test)]\nmod ").next().unwrap_or(text)))
         .collect();
     // Messages of the compiler.
-    for folder in ["tests/ui", "tests/renamed/ui"] {
+    for folder in ["tests/ui/cases", "tests/renamed/ui"] {
         for file in fs::read_dir(root().join(folder)).expect("there are ui tests") {
             let path = file.expect("an entry").path();
             if path.extension().is_some_and(|extension| extension == "stderr") {

@@ -49,14 +49,10 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     let docs = Docs::from_attrs(attrs);
     let has_default = has_serde_default(attrs);
     mirror_attrs(attrs, &docs);
-    let field_names = fields.iter().flat_map(|fields| fields.iter());
-    let field_names = field_names.filter_map(|field| Some(field.ident.as_ref()?.unraw().to_string()));
-    docs.check_text(&mut diag);
-    docs.check_names(ident, "field", &field_names.collect::<Vec<_>>(), &mut diag);
+    check_docs(&docs, ident, &fields, &mut diag);
     let (_, ty_generics, _) = generics.split_for_impl();
     let this = quote!(#ident #ty_generics);
     let is_plain = fields.iter().all(|fields| matches!(fields, Fields::Unit));
-    let is_concrete = generics.params.is_empty();
     let owner = Owner {
         this: &this,
         docs: &docs,
@@ -72,12 +68,14 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     }
     let is_tuple = fields.iter().any(|fields| matches!(fields, Fields::Unnamed(_)));
     name_remote(attrs, ident, &this, is_struct && !is_tuple, &mirrored.checked, &mut helpers);
-    if is_plain && is_concrete && !is_struct {
-        helpers.push(quote!(impl __toolkit::PlainVariants for #this {}));
-    }
-    // With a catch-all variant, the listed values are only examples.
-    if is_plain && !is_struct && !has_other {
-        attrs.push(parse_quote!(#[schemars(transform = __toolkit::constants_to_enum)]));
+    if is_plain && !is_struct {
+        if generics.params.is_empty() {
+            helpers.push(quote!(impl __toolkit::PlainVariants for #this {}));
+        }
+        // With a catch-all variant, the listed values are only examples.
+        if !has_other {
+            attrs.push(parse_quote!(#[schemars(transform = __toolkit::constants_to_enum)]));
+        }
     }
     let bounds = default_bounds(&this, generics, attrs, all_fields());
     generics.make_where_clause().predicates.extend(bounds);
@@ -101,6 +99,14 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
             #implementations
         };
     })
+}
+
+/// Reports names in the doc comment of a type that no field has, and mistakes in its text.
+fn check_docs(docs: &Docs, ident: &Ident, fields: &[&mut Fields], diag: &mut Diag) {
+    let names = fields.iter().flat_map(|fields| fields.iter());
+    let names = names.filter_map(|field| Some(field.ident.as_ref()?.unraw().to_string()));
+    docs.check_text(diag);
+    docs.check_names(ident, "field", &names.collect::<Vec<_>>(), diag);
 }
 
 /// The parts of a type, to be changed into the parts of its mirror.

@@ -279,7 +279,7 @@ impl<'a, 'c> Coercion<'a, 'c> {
             Kind::String(text) if !names.is_empty() => {
                 let repaired = if Json::parse(text).is_err() { repair(text) } else { None };
                 let text = repaired.as_deref().unwrap_or(text).trim();
-                let renamed = renamed(self.checks, schema, text);
+                let renamed = Json::parse(text).ok().and_then(|value| renamed(self.checks, schema, &value));
                 let text = renamed.as_deref().unwrap_or(text);
                 let is_taken = |value: &Json<'_>| names.iter().any(|name| value.is_of_type(name));
                 let inner = self.again(text, |this, inner| {

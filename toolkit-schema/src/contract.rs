@@ -119,6 +119,14 @@ impl Contract {
         self.plan.accepts(text).is_some()
     }
 
+    /// Returns whether the JSON value in `text`, which is known to be JSON, certainly conforms to a foreign schema, so that
+    /// its text is its [normal](Self::normal) form.
+    #[must_use]
+    pub fn is_normal(&self, text: &str) -> bool {
+        // A plan does not look for escapes that are no text in Unicode.
+        !self.is_of_type() && self.accepts(text) && !text.contains("\\u")
+    }
+
     /// Returns the length of the JSON value at the start of `text` if the value certainly conforms to the property at
     /// `index`.
     #[must_use]
@@ -144,32 +152,53 @@ impl Contract {
         }
     }
 
-    /// Reads the JSON value in `text`, which has the path `at`, by a part of the schema. Declared aliases become own
-    /// names. With `coerce`, near misses are coerced, if the value has violations without.
+    /// Reads a JSON value, which has the path `at`, by a part of the schema. Declared aliases become own names. With
+    /// `coerce`, near misses are coerced, if the value has violations without.
     #[must_use]
-    pub fn read<'t>(&self, schema: SchemaRef<'_>, text: &'t str, at: &str, coerce: bool) -> ReadValue<'t> {
+    pub fn read<'t>(&self, schema: SchemaRef<'_>, value: &Json<'t>, at: &str, coerce: bool) -> ReadValue<'t> {
         let checks = self.checks(schema.root);
-        let text = renamed(&checks, schema.schema, text).map_or(Cow::Borrowed(text), Cow::Owned);
-        let violations = self.violations(&checks, schema.schema, &text, at);
-        if violations.is_empty() || !coerce {
-            return ReadValue { text, violations };
+        let schema = schema.schema;
+        let own = renamed(&checks, schema, value);
+        let parsed = own.as_deref().map(Json::parse);
+        let read = if let Some(Ok(renamed)) = &parsed { renamed } else { value };
+        let violations = self.violations(&checks, schema, read, at);
+        if !violations.is_empty()
+            && coerce
+            && let Some(near) = coerced(&checks, schema, read)
+        {
+            return self.read_near(&checks, schema, near, at);
         }
-        let near = Json::parse(&text).ok().and_then(|value| coerced(&checks, schema.schema, &value));
-        let Some(near) = near else { return ReadValue { text, violations } };
-        // Coercion may reveal more aliases, such as those of a struct in a string.
-        let text = Cow::Owned(renamed(&checks, schema.schema, &near).unwrap_or(near));
-        let violations = self.violations(&checks, schema.schema, &text, at);
-        ReadValue { text, violations }
+        ReadValue { text: own.map_or(Cow::Borrowed(value.text), Cow::Owned), violations }
     }
 
-    fn violations<'a>(&self, checks: &Checks<'a>, schema: &'a Value, text: &str, at: &str) -> Vec<Violation> {
-        let Ok(value) = Json::parse(text) else {
-            return vec![Violation::new(at, ViolationKind::Constraint, TOO_COMPLEX)];
+    /// Reads the text of a coerced value. Coercion may reveal more aliases, such as those of a struct in a string.
+    fn read_near<'t, 'a>(
+        &self,
+        checks: &Checks<'a>,
+        schema: &'a Value,
+        near: String,
+        at: &str,
+    ) -> ReadValue<'t> {
+        let own = Json::parse(&near).ok().and_then(|value| renamed(checks, schema, &value));
+        let text = own.unwrap_or(near);
+        let violations = match Json::parse(&text) {
+            Ok(value) => self.violations(checks, schema, &value, at),
+            Err(_) => vec![Violation::new(at, ViolationKind::Constraint, TOO_COMPLEX)],
         };
-        let mut found = checks.violations(schema, &value, at);
-        found.extend(repeated_names(&value, at));
+        ReadValue { text: Cow::Owned(text), violations }
+    }
+
+    fn violations<'a>(
+        &self,
+        checks: &Checks<'a>,
+        schema: &'a Value,
+        value: &Json<'_>,
+        at: &str,
+    ) -> Vec<Violation> {
+        let mut found = checks.violations(schema, value, at);
+        found.extend(repeated_names(value, at));
         if found.is_empty() && self.origin == Origin::Foreign {
-            found = rounded_integers(&value, at);
+            found = rounded_integers(value, at);
         }
         found
     }
@@ -196,9 +225,12 @@ impl Contract {
     /// The defaults of foreign schemas are remarks of their authors, and are not added: such a value keeps its text.
     #[must_use]
     pub fn normal(&self, schema: SchemaRef<'_>, text: &str) -> String {
+        if !self.is_of_type() {
+            return text.to_owned();
+        }
         match Json::parse(text) {
-            Ok(value) if self.is_of_type() => normal(&self.checks(schema.root), schema.schema, &value),
-            _ => text.to_owned(),
+            Ok(value) => normal(&self.checks(schema.root), schema.schema, &value),
+            Err(_) => text.to_owned(),
         }
     }
 }

@@ -37,7 +37,10 @@ enum Matcher {
         least: i64,
         most: i64,
     },
-    Number,
+    /// A number of at most so many characters.
+    Number {
+        longest: usize,
+    },
     Text {
         least: usize,
         most: usize,
@@ -209,7 +212,11 @@ impl<'a> Compiler<'a> {
                 let range = bound("minimum", i64::MIN).zip(bound("maximum", i64::MAX));
                 range.map(|(least, most)| Matcher::Integer { least, most })
             }
-            "number" if only(&["type"]) => Some(Matcher::Number),
+            "number" if only(&["type"]) => {
+                // A tool with a foreign schema may round an integer that is longer.
+                let longest = if self.origin == Origin::Foreign { scan::DIGITS } else { usize::MAX };
+                Some(Matcher::Number { longest })
+            }
             "string" if only(&["type", "minLength", "maxLength"]) => {
                 let length = count("minLength", 0).zip(count("maxLength", usize::MAX));
                 length.map(|(least, most)| Matcher::Text { least, most })

@@ -11,14 +11,17 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::ptr;
 
-/// Returns a JSON text with own names in place of the declared aliases, at every depth. Returns `None` for a text that is
-/// not JSON, and if the schema declares no aliases.
+/// Returns the text of a JSON value with own names in place of the declared aliases, at every depth; `None` if the schema
+/// declares no aliases.
 ///
 /// Below a union, the aliases of the first branch apply whose structure the renamed value has.
-pub(crate) fn renamed<'a>(checks: &Checks<'a>, schema: &'a Value, text: &str) -> Option<String> {
+pub(crate) fn renamed<'a>(checks: &Checks<'a>, schema: &'a Value, value: &Json<'_>) -> Option<String> {
     let has_aliases =
         checks.placed.values().any(|note| !note.aliases.is_empty() || !note.variants.is_empty());
-    let mut value = Json::parse(text).ok().filter(|_| has_aliases)?;
+    if !has_aliases {
+        return None;
+    }
+    let mut value = value.clone();
     let left = budget(&value);
     Renaming { checks, left, depth: 0 }.apply(schema, &mut value);
     Some(value.compact())

@@ -6,7 +6,6 @@ use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten
 use crate::schema::__private::{
     Contract, Json, ReadValue, extract_object, members_of, quoted, value_in_words,
 };
-use serde_json::value::RawValue;
 use serde_json::{Error, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -50,12 +49,11 @@ pub(crate) fn read_arguments<'t>(
     };
     if kinds != Some(&"object".into()) {
         // A tool may take a list or a single value as it is.
-        let given = serde_json::from_str::<&RawValue>(text);
-        if let Ok(given) = given
-            && !given.get().starts_with('{')
+        let given = Json::parse(text);
+        if let Ok(given) = &given
+            && given.members().is_none()
         {
-            let read =
-                rules.contract.read(rules.schema.into(), given.get(), "", rules.coerce && !is("object"));
+            let read = rules.contract.read(rules.schema.into(), given, "", rules.coerce && !is("object"));
             if read.violations.is_empty() || !is("object") || extract_object(text).is_none() {
                 return refuse_violations(read, rules);
             }
@@ -74,8 +72,12 @@ pub(crate) fn read_arguments<'t>(
             emitter.coerced(ARGUMENTS);
         }
     }
+    if rules.aliases.is_empty() && rules.contract.is_normal(&object) {
+        return Ok(object);
+    }
     let object = under_own_names(&object, rules)?;
-    let read = rules.contract.read(rules.schema.into(), &object, "", rules.coerce);
+    let value = Json::parse(&object).map_err(|error| unreadable(&object, &error))?;
+    let read = rules.contract.read(rules.schema.into(), &value, "", rules.coerce);
     let read = refuse_violations(read, rules)?;
     emit_coerced(&object, &read, rules);
     Ok(Cow::Owned(rules.contract.normal(rules.schema.into(), &read)))
@@ -84,26 +86,37 @@ pub(crate) fn read_arguments<'t>(
 /// Returns the text of the arguments object, under the names of the parameters.
 ///
 /// # Errors
-/// A part of an argument is nested too deep, or is no text in Unicode.
+/// A name is no text in Unicode.
 fn under_own_names<'t>(object: &'t str, rules: &ArgumentRules<'_>) -> Result<Cow<'t, str>, ToolError> {
-    let members = members_of(object).map_err(|error| not_json(object, &error))?;
-    if let Err(error) = Json::parse(object) {
-        let refused = members.iter().filter_map(|(name, value)| {
-            let error = Json::parse(value.get()).err()?;
-            Some(refused_by_type(name, value.get(), &error))
-        });
-        let mut refused: Vec<Violation> = refused.collect();
-        if refused.is_empty() {
-            refused.push(refused_by_type("", object, &error));
-        }
-        return Err(ToolError::invalid_arguments(refused));
+    if rules.aliases.is_empty() {
+        return Ok(Cow::Borrowed(object));
     }
+    let members = members_of(object).map_err(|error| not_json(object, &error))?;
     if !members.iter().any(|(name, _)| rules.aliases.contains_key(&**name)) {
         return Ok(Cow::Borrowed(object));
     }
     let own = |name: &str| quoted(rules.aliases.get(name).map_or(name, String::as_str));
     let written = members.iter().map(|(name, value)| format!("{}:{}", own(name), value.get()));
     Ok(Cow::Owned(format!("{{{}}}", written.collect::<Vec<_>>().join(","))))
+}
+
+/// Returns the error for an object of which a part is nested too deep, or is no text in Unicode.
+#[cold]
+fn unreadable(object: &str, error: &Error) -> ToolError {
+    let members = match members_of(object) {
+        Ok(members) => members,
+        Err(error) => return not_json(object, &error),
+    };
+    let mut refused = Vec::new();
+    for (name, value) in &members {
+        if let Err(error) = Json::parse(value.get()) {
+            refused.push(refused_by_type(name, value.get(), &error));
+        }
+    }
+    if refused.is_empty() {
+        refused.push(refused_by_type("", object, error));
+    }
+    ToolError::invalid_arguments(refused)
 }
 
 fn refuse_violations<'t>(read: ReadValue<'t>, rules: &ArgumentRules<'_>) -> Result<Cow<'t, str>, ToolError> {

@@ -7,6 +7,7 @@ use crate::guard::{PanicText, discard, guarded};
 use crate::output::Outcome;
 use futures_core::future::BoxFuture;
 use pin_project_lite::pin_project;
+use std::borrow::Cow;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -52,8 +53,9 @@ pub(crate) fn begin<'a>(tool: &'a dyn Tool, arguments: &'a str, context: &'a Too
         return tool.call(arguments, context);
     }
     match definition.normal_arguments(arguments, Some(context)) {
-        Ok(normal) if normal == arguments => tool.call(arguments, context),
-        Ok(normal) => {
+        Ok(Cow::Borrowed(normal)) => tool.call(normal, context),
+        Ok(Cow::Owned(normal)) if normal == arguments => tool.call(arguments, context),
+        Ok(Cow::Owned(normal)) => {
             let call = async move { tool.call(&normal, context).await };
             ToolFuture::new(call)
         }

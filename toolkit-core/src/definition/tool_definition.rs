@@ -136,13 +136,12 @@ impl ToolDefinition {
     ///
     /// # Errors
     /// The arguments violate the contract. The error lists all violations.
-    pub(crate) fn normal_arguments(
+    pub(crate) fn normal_arguments<'t>(
         &self,
-        arguments: &str,
+        arguments: &'t str,
         context: Option<&ToolContext>,
-    ) -> Result<String, ToolError> {
-        let rules = self.argument_rules(self.contract()?, context);
-        read_arguments(arguments, &rules).map(Cow::into_owned)
+    ) -> Result<Cow<'t, str>, ToolError> {
+        read_arguments(arguments, &self.argument_rules(self.contract()?, context))
     }
 
     /// Returns the rules for reading the arguments.

@@ -74,7 +74,7 @@ impl CallArguments {
         let definition = self.tool.definition();
         let normal = definition.normal_arguments(self.as_str(), None)?;
         let unclear = definition.contract()?.unclear(&definition.parameters, &normal);
-        if unclear.is_empty() { Ok(normal) } else { Err(ToolError::invalid_arguments(unclear)) }
+        if unclear.is_empty() { Ok(normal.into_owned()) } else { Err(ToolError::invalid_arguments(unclear)) }
     }
 
     fn value(&self) -> &Result<Value, ToolError> {

@@ -5,7 +5,7 @@ use super::{At, Field, MOST_FIELDS, Matcher, NULL, Object};
 use crate::depth::MAX_DEPTH;
 
 /// The number of digits that every 64-bit integer can have.
-const DIGITS: usize = 18;
+pub(super) const DIGITS: usize = 18;
 
 /// The maximum number of members of a map, which are compared with each other.
 const MOST_MEMBERS: usize = 8;
@@ -66,7 +66,7 @@ impl<'a> Scanner<'a> {
                 let number = self.integer(first)?;
                 (*least..=*most).contains(&number).then_some(())
             }
-            Matcher::Number => self.number(first),
+            Matcher::Number { longest } => self.number(first, *longest),
             matcher => self.other(first, matcher),
         }
     }
@@ -169,14 +169,15 @@ impl<'a> Scanner<'a> {
         (is_whole && !is_zero && self.at > start).then_some(if is_negative { -number } else { number })
     }
 
-    fn number(&mut self, first: u8) -> Option<()> {
+    fn number(&mut self, first: u8, longest: usize) -> Option<()> {
         if !matches!(first, b'-' | b'0'..=b'9') {
             return None;
         }
         let rest = self.text.get(self.at..)?;
         let is_part = |byte: &u8| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
-        self.at += rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
-        Some(())
+        let length = rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
+        self.at += length;
+        (length <= longest).then_some(())
     }
 
     /// Reads a single value other than a long number. Lists and objects are left to the full check.
@@ -186,11 +187,7 @@ impl<'a> Scanner<'a> {
             b'f' => self.skip(5),
             b'"' => self.string(first).map(drop),
             b'[' | b'{' => None,
-            _ => {
-                let start = self.at;
-                self.number(first)?;
-                (self.at - start <= DIGITS).then_some(())
-            }
+            _ => self.number(first, DIGITS),
         }
     }
 

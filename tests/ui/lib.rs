@@ -1,0 +1,1 @@
+//! What the compiler says to mistakes in a tool: the cases are in `cases/`.
