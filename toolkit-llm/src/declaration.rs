@@ -2,7 +2,9 @@
 
 use crate::facts::Facts;
 use crate::fields::{Fields, text};
-use crate::{ApiFormat, standard, unknown_fields};
+use crate::format::ApiFormat;
+use crate::standard;
+use crate::unknown_fields;
 use serde_json::Value;
 use toolkit_core::definition::{TextFormat, ToolDefinition, ToolKind};
 use toolkit_core::name::WireNames;

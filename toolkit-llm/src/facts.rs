@@ -1,7 +1,7 @@
 //! Facts about the APIs, taken from their references. They describe differences between the codecs as data instead of
 //! code.
 
-use crate::DefinitionOptions;
+use crate::definitions::DefinitionOptions;
 use crate::fields::Fields;
 use crate::media::{MediaKind, MediaTable};
 use crate::result_rule::ResultRule;

@@ -6,16 +6,20 @@ mod turns;
 use crate::apis::*;
 use crate::codec::Codec;
 use crate::definitions::Renderer;
+use crate::definitions::{DefinitionOptions, Definitions};
 use crate::error::UnknownApiFormat;
+use crate::error::WireError;
 use crate::facts::Api;
 use crate::facts::Facts;
+use crate::fields;
+use crate::reading;
+use crate::response::{Response, Usage};
+use crate::stream::StreamAccumulator;
 use crate::stream::merge::overlay;
+use crate::tool_config::EncodedToolConfig;
 #[cfg(feature = "model")]
 use crate::transport::{RequestFacts, Server};
-use crate::{
-    DefinitionOptions, Definitions, EncodedToolConfig, Response, StreamAccumulator, Usage, WireError, fields,
-    reading, unknown_fields,
-};
+use crate::unknown_fields;
 pub use render::ConfiguredFormat;
 use serde_json::{Map, Value};
 use std::fmt;

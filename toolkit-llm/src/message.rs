@@ -4,7 +4,7 @@ mod list;
 
 pub use list::Messages;
 
-use crate::Usage;
+use crate::response::Usage;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolkit_core::{Content, Media, ToolCall, ToolResult};

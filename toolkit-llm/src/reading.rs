@@ -2,11 +2,15 @@
 
 use crate::call::{DecodedPayload, Message, MessagePart};
 use crate::codec::Codec;
+use crate::error::WireError;
 use crate::facts::IdRule;
+use crate::history;
 use crate::history::IdForm;
+use crate::hosted;
+use crate::ids;
+use crate::response::Response;
 use crate::response::{FinishReason, Usage};
 use crate::stream::assembly::Assembly;
-use crate::{Response, WireError, history, hosted, ids};
 use serde_json::Value;
 use std::borrow::Cow;
 use toolkit_core::call::{CallId, ToolCall};

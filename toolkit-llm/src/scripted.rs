@@ -1,11 +1,11 @@
 //! A scripted model for tests.
 
-use crate::StreamEvent;
 use crate::helpers::lock;
 use crate::model::{
     ChatModel, ChatSpan, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, OutputFormat,
     OutputLosses,
 };
+use crate::stream::StreamEvent;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use toolkit_core::{RawArguments, ToolCall};

@@ -41,7 +41,9 @@ pub(super) fn tool_config(wanted: &ToolConfig) -> (ToolConfig, Vec<SchemaLoss>) 
 
 #[cfg(test)]
 mod tests {
-    use crate::{ApiFormat, DefinitionOptions, StrictTools};
+    use crate::definitions::DefinitionOptions;
+    use crate::format::ApiFormat;
+    use crate::strict::StrictTools;
     use serde_json::{Value, json};
     use toolkit_core::call::{ToolChoice, ToolConfig};
     use toolkit_core::definition::{TextFormat, ToolDefinition, ToolMetadata};

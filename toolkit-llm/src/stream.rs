@@ -12,10 +12,12 @@ pub(super) mod paths;
 pub(super) mod scan;
 
 use crate::codec::Codec;
+use crate::error::WireError;
 use crate::event_stream::EventDecoder;
 use crate::fields::Fields;
+use crate::reading;
+use crate::response::Response;
 use crate::response::{FinishReason, Usage};
-use crate::{Response, WireError, reading};
 use assembly::Assembly;
 pub use event::StreamEvent;
 use serde_json::Value;
@@ -267,7 +269,7 @@ impl fmt::Debug for StreamAccumulator {
 
 #[cfg(test)]
 mod tests {
-    use crate::ApiFormat;
+    use crate::format::ApiFormat;
 
     /// For each API, an event with the text `a`, and the event that announces the end of the stream.
     const SAID: [(ApiFormat, &str, &str); 4] = [

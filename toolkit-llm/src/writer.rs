@@ -4,10 +4,11 @@ pub(crate) mod losses;
 
 use crate::call::OutgoingCall;
 use crate::codec::Codec;
+use crate::error::WireError;
 use crate::facts::MistralForm;
 use crate::history::IdForm;
+use crate::reading;
 use crate::results::json_content;
-use crate::{WireError, reading};
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::call::ToolCall;
@@ -219,7 +220,7 @@ impl<'a> HistoryWriter<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ApiFormat;
+    use crate::format::ApiFormat;
     use serde_json::json;
     use toolkit_core::output::{Media, MediaData};
 

@@ -2,7 +2,8 @@
 
 use super::ApiFormat;
 use crate::definitions::{DefinitionOptions, Definitions, Fragment, Renderer};
-use crate::{EncodedToolConfig, standard};
+use crate::standard;
+use crate::tool_config::EncodedToolConfig;
 use std::sync::Arc;
 use toolkit_core::call::ToolConfig;
 use toolkit_core::definition::ToolDefinition;

@@ -2,7 +2,7 @@
 //! with [`HostedTool::with`].
 
 use super::HostedTool;
-use crate::ApiFormat;
+use crate::format::ApiFormat;
 use serde_json::json;
 
 hosted_tools! {

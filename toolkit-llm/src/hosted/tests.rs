@@ -1,8 +1,9 @@
 //! Tests of hosted tools in definitions, and of their calls in responses and streams.
 
 use super::{HostedTool, anthropic, gemini, openai};
+use crate::definitions::{DefinitionOptions, Definitions};
+use crate::format::ApiFormat;
 use crate::translate::RequestFormat;
-use crate::{ApiFormat, DefinitionOptions, Definitions};
 use serde_json::{Value, json};
 use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::{ToolName, WireNames};

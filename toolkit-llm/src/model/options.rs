@@ -1,7 +1,7 @@
 //! Options for the answer of a model.
 
 use super::{PromptCache, RequestLoss, ServerState, ServiceTier, Thinking};
-use crate::ApiFormat;
+use crate::format::ApiFormat;
 use crate::hosted::HostedTool;
 use crate::transport::Server;
 use serde::Serialize;

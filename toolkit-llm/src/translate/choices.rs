@@ -2,8 +2,10 @@
 
 use super::{RequestCodec, RequestFormat, received_definitions};
 use crate::codec::Codec;
+use crate::error::WireError;
 use crate::fields::{camel, only};
-use crate::{EncodedToolConfig, WireError, unknown_fields};
+use crate::tool_config::EncodedToolConfig;
+use crate::unknown_fields;
 use serde_json::{Map, Value};
 use toolkit_core::call::{ProviderExtras, ToolConfig};
 use toolkit_core::name::WireNames;

@@ -1,10 +1,10 @@
 //! Reads results from a history of Gemini's API.
 
 use super::received_results::{listed, store_received};
-use crate::WireError;
 use crate::apis::gemini::Gemini;
 use crate::apis::gemini::read::{WireResult, read_call};
 use crate::apis::gemini::spelling::{get, list};
+use crate::error::WireError;
 use crate::fields::{Fields, field};
 use crate::ids;
 use crate::pairing::{CallKey, Entry, Pairing};

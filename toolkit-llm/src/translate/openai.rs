@@ -1,8 +1,8 @@
 //! Reads the tools and the tool choice of requests of the two OpenAI APIs.
 
 use super::tools::{flag, parse_format, parse_named, required};
-use crate::WireError;
 use crate::apis::openai::{CHOICE, Form, PARALLEL};
+use crate::error::WireError;
 use crate::fields::{Fields, elements, field, list, object, optional, text};
 use serde_json::Value;
 use toolkit_core::call::{ToolChoice, ToolConfig};

@@ -2,9 +2,10 @@
 
 use super::{RequestCodec, RequestFormat, ResultForm};
 use crate::codec::Codec;
+use crate::error::WireError;
 use crate::fields::elements;
+use crate::format::ApiFormat;
 use crate::writer::losses::{FIELDS, is_empty};
-use crate::{ApiFormat, WireError};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::slice;

@@ -1,7 +1,7 @@
 //! The tools of requests: their list, and the fields that definitions have in every API.
 
 use super::RequestCodec;
-use crate::WireError;
+use crate::error::WireError;
 use crate::fields::{Fields, elements, field, optional, text};
 use serde_json::{Value, json};
 use toolkit_core::definition::{TextFormat, ToolDefinition, ToolMetadata};

@@ -57,7 +57,7 @@ fn spelled(body: &Map<String, Value>, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ApiFormat;
+    use crate::format::ApiFormat;
     use crate::transport::Server;
     use proptest::prelude::*;
     use serde_json::json;

@@ -2,7 +2,7 @@
 //! tools and messages.
 
 use super::server::Server;
-use crate::ApiFormat;
+use crate::format::ApiFormat;
 use crate::message::{Message, NativeMessages};
 use crate::model::{ModelRequest, PromptCache};
 use serde_json::{Map, Value, json};

@@ -1,9 +1,11 @@
 //! Conversion of complete responses from the JSON of an API.
 
 use super::server::Server;
+use crate::error::WireError;
+use crate::format::ApiFormat;
 use crate::message::{AssistantMessage, NativeMessages};
 use crate::model::{FinishReason, ModelError, ModelResponse, ServerState};
-use crate::{ApiFormat, Response, WireError};
+use crate::response::Response;
 use serde_json::Value;
 
 /// Parses the complete body of a response.

@@ -3,12 +3,15 @@
 use super::fragment::{EventStream, Fragment};
 use super::response::{blocked, is_beside_text, model_response, read_response};
 use super::server::Server;
+use crate::error::WireError;
+use crate::format::ApiFormat;
 use crate::message::NativeMessages;
 use crate::model::{
     FinishReason, ModelError, ModelErrorKind, ModelOptions, ModelResponse, RequestLoss, ServerState, Usage,
     has_media,
 };
-use crate::{ApiFormat, Response, StreamAccumulator, StreamEnd, StreamEvent, WireError};
+use crate::response::Response;
+use crate::stream::{StreamAccumulator, StreamEnd, StreamEvent};
 use futures_core::Stream;
 use serde_json::Value;
 use std::collections::{HashSet, VecDeque};

@@ -7,7 +7,7 @@ use super::request::encode_for;
 use super::response::read_response;
 use super::server::Server;
 use super::stream::ResponseEvents;
-use crate::ApiFormat;
+use crate::format::ApiFormat;
 use crate::model::{
     ChatModel, ChatSpan, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, OutputFormat,
     OutputLosses, RequestLoss,

@@ -1,9 +1,9 @@
 //! Reads what a response contains: calls, text and reasoning.
 
 use super::{Anthropic, FACTS};
-use crate::WireError;
 use crate::call::{DecodedPayload, Message, WireCall};
 use crate::codec::ResponseCodec;
+use crate::error::WireError;
 use crate::error::{check_role, failed, reported_error};
 use crate::fields::{Fields, element, field, text, unknown};
 use crate::hosted::{HostedCall, HostedPart};

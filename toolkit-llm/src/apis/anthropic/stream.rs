@@ -3,9 +3,9 @@
 
 use super::Anthropic;
 use super::read::{hosted, read_call};
-use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
+use crate::error::WireError;
 use crate::error::event_fields;
 use crate::fields::{Fields, append, push_text, set, set_at, text};
 use crate::hosted::HostedPart;

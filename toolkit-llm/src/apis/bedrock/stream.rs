@@ -3,9 +3,9 @@
 
 use super::Bedrock;
 use super::read::{is_call, read_call};
-use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
+use crate::error::WireError;
 use crate::error::{Report, event_fields};
 use crate::fields::{append, push_text, set, set_at, text};
 use crate::stream::assembly::Assembly;

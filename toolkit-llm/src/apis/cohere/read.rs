@@ -1,8 +1,8 @@
 //! Reads the message of a response.
 
 use super::{Cohere, FACTS};
-use crate::WireError;
 use crate::apis::chat_messages::ChatResponse;
+use crate::error::WireError;
 use crate::fields::{Fields, element, field, optional, text};
 use crate::texts;
 use serde_json::Value;

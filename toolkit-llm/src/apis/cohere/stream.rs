@@ -1,10 +1,10 @@
 //! Streamed messages. Content parts and calls have separate indices.
 
 use super::Cohere;
-use crate::WireError;
 use crate::apis::chat_messages::{is_call, read_call};
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
+use crate::error::WireError;
 use crate::error::{Report, event_fields};
 use crate::fields::{Fields, push_text, set, set_at, text};
 use crate::stream::assembly::Assembly;

@@ -3,9 +3,9 @@
 
 use super::spelling::{get, list};
 use super::{FACTS, Gemini};
-use crate::WireError;
 use crate::call::{DecodedPayload, Message, WireCall};
 use crate::codec::ResponseCodec;
+use crate::error::WireError;
 use crate::error::{Report, check_role, failed};
 use crate::fields::{Fields, camel, element, field, is_true, optional, text};
 use crate::hosted::{HostedCall, HostedPart};

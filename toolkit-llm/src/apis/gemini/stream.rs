@@ -8,9 +8,9 @@ use super::read::{
     beside, block, failure, finish, function, hosted, no_content, read_call, reported_error, says_something,
 };
 use super::spelling::{get, list};
-use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
+use crate::error::WireError;
 use crate::fields::{Fields, camel, element, field, is_true, object, set, text};
 use crate::hosted::HostedPart;
 use crate::response::FinishReason;

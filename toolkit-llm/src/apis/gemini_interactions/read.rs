@@ -3,10 +3,11 @@
 use super::{FACTS, GeminiInteractions};
 use crate::call::{DecodedPayload, Message, WireCall};
 use crate::codec::ResponseCodec;
+use crate::error::WireError;
 use crate::error::{failed, reported_error};
 use crate::fields::{Fields, text, unknown};
 use crate::response::{FinishReason, Response};
-use crate::{WireError, texts};
+use crate::texts;
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 

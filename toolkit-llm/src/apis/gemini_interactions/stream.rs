@@ -2,9 +2,9 @@
 
 use super::GeminiInteractions;
 use super::read::{is_call, read_call};
-use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
+use crate::error::WireError;
 use crate::error::event_fields;
 use crate::fields::{append, list, push_text, set, text};
 use crate::response::FinishReason;

@@ -1,8 +1,8 @@
 //! Reads the message of a response.
 
 use super::{FACTS, Ollama};
-use crate::WireError;
 use crate::apis::chat_messages::ChatResponse;
+use crate::error::WireError;
 use crate::fields::{Fields, field, optional};
 use crate::texts;
 

@@ -1,10 +1,10 @@
 //! Streamed responses. Each line is a response with the next piece of the message.
 
 use super::Ollama;
-use crate::WireError;
 use crate::apis::chat_messages::read_call;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
+use crate::error::WireError;
 use crate::error::event_fields;
 use crate::fields::{list, object, set, set_at};
 use crate::response::FinishReason;

@@ -1,9 +1,9 @@
 //! Reads the messages of a response: calls, text and reasoning.
 
 use super::{FACTS, OpenAiChat};
-use crate::WireError;
 use crate::call::{Arguments, DecodedPayload, Message, MessagePart, WireCall, is_same_object};
 use crate::codec::ResponseCodec;
+use crate::error::WireError;
 use crate::error::{Report, check_role, failed};
 use crate::fields::{Fields, element, field, only, optional, set, text};
 use crate::response::{FinishReason, Response, Usage, count};

@@ -4,10 +4,10 @@ mod piece;
 
 use super::OpenAiChat;
 use super::read::{TEXTS, content_is_empty, legacy, read_call, reported_error, text_pieces};
-use crate::WireError;
 use crate::apis::openai::nested_call;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
+use crate::error::WireError;
 use crate::error::failed;
 use crate::fields::{Fields, element, field, object, set, text};
 use crate::response::FinishReason;

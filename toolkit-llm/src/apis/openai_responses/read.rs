@@ -2,9 +2,9 @@
 
 use super::client::CallKind;
 use super::{CUSTOM, FACTS, FUNCTION, OpenAiResponses};
-use crate::WireError;
 use crate::call::{self, DecodedPayload, Message, WireCall};
 use crate::codec::ResponseCodec;
+use crate::error::WireError;
 use crate::error::{check_role, failed, reported_error};
 use crate::fields::{Fields, copy, kind, list, set, text};
 use crate::hosted::{HostedCall, HostedPart};

@@ -157,7 +157,10 @@ impl Question {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ModelOptions, ScriptedModel, Usage, transport};
+    use crate::model::options::ModelOptions;
+    use crate::response::Usage;
+    use crate::scripted::ScriptedModel;
+    use crate::transport;
     use serde_json::json;
     use toolkit_core::schemars::JsonSchema;
     use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
@@ -186,7 +189,8 @@ mod tests {
         assert_eq!(model.ask::<City>("Where?").await.unwrap().value, oslo());
         let request = &model.requests()[0];
         assert_eq!(request.options.output.as_ref().map(|output| output.name.as_str()), Some("City"));
-        let body = transport::encode_request(crate::ApiFormat::OpenAiResponses, "m", request, false).body;
+        let body =
+            transport::encode_request(crate::format::ApiFormat::OpenAiResponses, "m", request, false).body;
         assert_eq!(body["text"]["format"]["schema"]["required"], json!(["name", "population"]));
     }
 

@@ -1,7 +1,8 @@
 //! Calls in streams that break off, in every format.
 
 use super::{bodies, events};
-use crate::{ApiFormat, StreamEvent};
+use crate::format::ApiFormat;
+use crate::stream::StreamEvent;
 use serde_json::{Value, json};
 
 /// Returns the events with which the API streams a call without arguments. The last ones tell why the model stopped.

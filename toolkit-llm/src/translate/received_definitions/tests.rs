@@ -1,7 +1,9 @@
 //! Tests of fields that exist in only one API, with random and with fixed fields.
 
+use crate::definitions::{DefinitionOptions, Definitions};
+use crate::format::ApiFormat;
+use crate::strict::StrictTools;
 use crate::translate::RequestFormat;
-use crate::{ApiFormat, DefinitionOptions, Definitions, StrictTools};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use toolkit_core::definition::ToolDefinition;

@@ -1,10 +1,10 @@
 //! Property tests of random payloads and calls, and of streams that are cut off at any point.
 
-use crate::ApiFormat::Anthropic;
 use crate::apis::anthropic::FACTS;
+use crate::format::ApiFormat::Anthropic;
+use crate::stream::{StreamEnd, StreamEvent};
 use crate::tests::{any_json, check_payload, pieces};
 use crate::translate::RequestFormat;
-use crate::{StreamEnd, StreamEvent};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};

@@ -1,8 +1,9 @@
 //! Tests of calls to tools that the provider defines and the program runs, complete and streamed, and of their results.
 
 use super::CLIENT;
+use crate::format::ApiFormat;
+use crate::stream::StreamEvent;
 use crate::translate::RequestFormat;
-use crate::{ApiFormat, StreamEvent};
 use serde_json::{Value, json};
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, Media, MediaData, ToolOutput};
