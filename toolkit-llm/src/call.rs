@@ -5,8 +5,8 @@ mod known_calls;
 
 pub(crate) use known_calls::{KnownCalls, is_same_object};
 
-use crate::fields::{Fields, only};
 use crate::history;
+use crate::json::fields::{Fields, only};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use toolkit_core::call::{CallId, ProviderExtras, ToolCall};

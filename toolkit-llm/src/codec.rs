@@ -5,15 +5,15 @@
 use crate::call::{DecodedPayload, Message, OutgoingCall};
 use crate::declaration::{DefinitionEncoder, EncodedDefinition, Spelling, take_named};
 use crate::definitions::DefinitionOptions;
-use crate::error::WireError;
 use crate::facts::Api;
-use crate::fields::Fields;
+use crate::json::WireError;
+use crate::json::fields::Fields;
+use crate::json::unknown_fields;
 use crate::pairing::{CallKey, Entry};
 use crate::response::Response;
 use crate::stream::assembly::Assembly;
 use crate::stream::part::PartCodec;
 use crate::tool_config::ChoiceCodec;
-use crate::unknown_fields;
 use serde_json::Value;
 use std::fmt;
 use toolkit_core::ToolResult;

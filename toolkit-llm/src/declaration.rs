@@ -1,10 +1,10 @@
 //! The fields that tool definitions have in every API: name, description and schema.
 
 use crate::facts::Facts;
-use crate::fields::{Fields, text};
 use crate::format::ApiFormat;
+use crate::json::fields::{Fields, text};
+use crate::json::unknown_fields;
 use crate::standard;
-use crate::unknown_fields;
 use serde_json::Value;
 use toolkit_core::definition::{TextFormat, ToolDefinition, ToolKind};
 use toolkit_core::name::WireNames;

@@ -2,7 +2,7 @@
 //! code.
 
 use crate::definitions::DefinitionOptions;
-use crate::fields::Fields;
+use crate::json::fields::Fields;
 use crate::media::{MediaKind, MediaTable};
 use crate::result_rule::ResultRule;
 use serde_json::Value;

@@ -17,8 +17,8 @@ pub mod gemini;
 #[cfg(feature = "api-openai-responses")]
 pub mod openai;
 
-use crate::fields::{Fields, set, text};
 use crate::format::ApiFormat;
+use crate::json::fields::{Fields, set, text};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use std::collections::HashMap;

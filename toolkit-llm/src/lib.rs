@@ -55,20 +55,18 @@ mod helpers;
 mod setters;
 
 mod apis;
-mod blocked;
 mod call;
 mod codec;
 mod declaration;
 mod definition_report;
 mod definitions;
-mod error;
 mod event_stream;
 mod facts;
-mod fields;
 mod format;
 mod history;
 pub mod hosted;
 mod ids;
+mod json;
 mod limits;
 mod media;
 #[cfg(feature = "model")]
@@ -91,19 +89,17 @@ mod stream;
 mod strict;
 #[cfg(test)]
 mod tests;
-mod texts;
 mod tool_config;
 #[cfg(feature = "translate")]
 pub mod translate;
 #[cfg(feature = "model")]
 pub mod transport;
-mod unknown_fields;
 mod writer;
 
 pub use definition_report::{DefinitionLoss, DefinitionReport, RenamedParameter};
 pub use definitions::{DefinitionOptions, Definitions};
-pub use error::{UnknownApiFormat, WireError};
 pub use format::{ApiFormat, ConfiguredFormat};
+pub use json::{UnknownApiFormat, WireError};
 pub use limits::LimitExceeded;
 pub use response::{FinishReason, Response, Usage};
 pub use stream::{StreamAccumulator, StreamEnd, StreamEvent};

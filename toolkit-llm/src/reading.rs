@@ -2,12 +2,12 @@
 
 use crate::call::{DecodedPayload, Message, MessagePart};
 use crate::codec::Codec;
-use crate::error::WireError;
 use crate::facts::IdRule;
 use crate::history;
 use crate::history::IdForm;
 use crate::hosted;
 use crate::ids;
+use crate::json::WireError;
 use crate::response::Response;
 use crate::response::{FinishReason, Usage};
 use crate::stream::assembly::Assembly;

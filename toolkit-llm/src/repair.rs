@@ -3,8 +3,8 @@
 
 use crate::codec::Codec;
 use crate::facts::IdRule;
-use crate::fields::list;
 use crate::ids;
+use crate::json::fields::list;
 use crate::pairing::{CallKey, Entry, Pairing};
 use crate::result_rule::{CallIds, Replies, ResultPlace};
 use crate::results::is_blank;

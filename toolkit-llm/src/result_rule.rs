@@ -1,6 +1,6 @@
 //! The rule of an API for the results in a history, as data.
 
-use crate::fields::text;
+use crate::json::fields::text;
 use serde_json::Value;
 
 /// The rule of an API for the results in a history.

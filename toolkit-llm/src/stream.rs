@@ -12,9 +12,9 @@ pub(super) mod paths;
 pub(super) mod scan;
 
 use crate::codec::Codec;
-use crate::error::WireError;
 use crate::event_stream::EventDecoder;
-use crate::fields::Fields;
+use crate::json::WireError;
+use crate::json::fields::Fields;
 use crate::reading;
 use crate::response::Response;
 use crate::response::{FinishReason, Usage};

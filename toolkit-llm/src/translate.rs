@@ -16,9 +16,9 @@ mod received_results;
 mod tools;
 
 use crate::codec::Codec;
-use crate::error::WireError;
-use crate::fields::Fields;
 use crate::format::ApiFormat;
+use crate::json::WireError;
+use crate::json::fields::Fields;
 pub(crate) use choices::encode_received_config;
 pub(crate) use received_results::{encode_received_results, result_losses};
 use serde_json::{Map, Value};

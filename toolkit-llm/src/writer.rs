@@ -4,9 +4,9 @@ pub(crate) mod losses;
 
 use crate::call::OutgoingCall;
 use crate::codec::Codec;
-use crate::error::WireError;
 use crate::facts::MistralForm;
 use crate::history::IdForm;
+use crate::json::WireError;
 use crate::reading;
 use crate::results::json_content;
 use serde_json::{Value, json};

@@ -11,7 +11,7 @@ pub(crate) use contents::Contents;
 use crate::codec::DefinitionCodec;
 use crate::declaration::{DefinitionEncoder, grammar};
 use crate::facts::Api;
-use crate::fields::{Fields, set, unknown};
+use crate::json::fields::{Fields, set, unknown};
 use crate::tool_config::{ChoiceCodec, EncodedToolConfig};
 use serde_json::{Value, json};
 use std::iter;

@@ -1,6 +1,6 @@
 //! Measures the size of a schema. The counting rules are the rules of the providers.
 
-use crate::fields::{list, text};
+use crate::json::fields::{list, text};
 use serde_json::Value;
 use toolkit_schema::keyword::Role;
 use toolkit_schema::keyword::subschemas;

@@ -1,8 +1,8 @@
 //! Errors of models.
 
 use super::{FinishReason, ModelResponse, overflow, report};
-use crate::error::WireError;
 use crate::format::ApiFormat;
+use crate::json::WireError;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::error::Error;

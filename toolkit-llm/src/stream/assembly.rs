@@ -6,7 +6,7 @@
 use super::event::StreamEvent;
 use super::part::PartCodec;
 use super::parts::Parts;
-use crate::fields::Fields;
+use crate::json::fields::Fields;
 use crate::response::FinishReason;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -6,8 +6,8 @@ use super::{RequestCodec, RequestTools, ResultForm, gemini_results, received_def
 use crate::apis::gemini::Gemini;
 use crate::apis::gemini::read::WireResult;
 use crate::apis::gemini::spelling::{get, key};
-use crate::error::WireError;
-use crate::fields::{Fields, camel, elements, field, object, set};
+use crate::json::WireError;
+use crate::json::fields::{Fields, camel, elements, field, object, set};
 use serde_json::Value;
 use toolkit_core::ToolResult;
 use toolkit_core::call::{ToolChoice, ToolConfig};

@@ -5,8 +5,8 @@
 
 use super::RequestCodec;
 use crate::declaration::{DefinitionEncoder, Spelling};
-use crate::fields::{Fields, camel, set};
-use crate::unknown_fields::ABSENT;
+use crate::json::fields::{Fields, camel, set};
+use crate::json::unknown_fields::ABSENT;
 use serde_json::{Value, json};
 use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::WireNames;

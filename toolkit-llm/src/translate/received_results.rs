@@ -2,9 +2,9 @@
 
 use super::{RequestCodec, RequestFormat, ResultForm};
 use crate::codec::Codec;
-use crate::error::WireError;
-use crate::fields::elements;
 use crate::format::ApiFormat;
+use crate::json::WireError;
+use crate::json::fields::elements;
 use crate::writer::losses::{FIELDS, is_empty};
 use serde_json::Value;
 use std::collections::BTreeSet;

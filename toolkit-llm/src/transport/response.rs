@@ -1,8 +1,8 @@
 //! Conversion of complete responses from the JSON of an API.
 
 use super::server::Server;
-use crate::error::WireError;
 use crate::format::ApiFormat;
+use crate::json::WireError;
 use crate::message::{AssistantMessage, NativeMessages};
 use crate::model::{FinishReason, ModelError, ModelResponse, ServerState};
 use crate::response::Response;

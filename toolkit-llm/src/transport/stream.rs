@@ -3,8 +3,8 @@
 use super::fragment::{EventStream, Fragment};
 use super::response::{blocked, is_beside_text, model_response, read_response};
 use super::server::Server;
-use crate::error::WireError;
 use crate::format::ApiFormat;
+use crate::json::WireError;
 use crate::message::NativeMessages;
 use crate::model::{
     FinishReason, ModelError, ModelErrorKind, ModelOptions, ModelResponse, RequestLoss, ServerState, Usage,

@@ -1,8 +1,8 @@
 //! The parts of a history that an API cannot express.
 
 use super::HistoryWriter;
-use crate::fields::{list, text};
 use crate::format::ApiFormat;
+use crate::json::fields::{list, text};
 use serde_json::Value;
 use std::slice;
 use toolkit_core::ToolResult;

@@ -1,6 +1,6 @@
 //! Converts the contents of messages and results to content blocks.
 
-use crate::fields::text;
+use crate::json::fields::text;
 use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, canonical, media_of};
 use crate::results::{is_blank, unsendable};
 use serde_json::{Value, json};

@@ -10,7 +10,7 @@
 //! of a response, so it is unknown if the connection breaks.
 
 use super::write::ends_with_thinking;
-use crate::fields::{list, text};
+use crate::json::fields::{list, text};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use toolkit_schema::SchemaLoss;

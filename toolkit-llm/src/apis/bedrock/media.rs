@@ -1,6 +1,6 @@
 //! Converts the contents of messages and results to content blocks.
 
-use crate::fields::{Fields, set, text};
+use crate::json::fields::{Fields, set, text};
 use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, canonical};
 use crate::results::unsendable;
 use serde_json::{Value, json};

@@ -5,14 +5,14 @@ use super::Bedrock;
 use super::read::{is_call, read_call};
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
-use crate::error::WireError;
-use crate::error::{Report, event_fields};
-use crate::fields::{append, push_text, set, set_at, text};
+use crate::json::WireError;
+use crate::json::error::{Report, event_fields};
+use crate::json::fields::{append, push_text, set, set_at, text};
+use crate::json::texts;
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
 use crate::stream::part::{PartCodec, StreamedPart};
 use crate::stream::parts::Parts;
-use crate::texts;
 use serde_json::{Value, json};
 
 const EVENTS: [&str; 6] =

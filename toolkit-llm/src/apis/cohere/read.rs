@@ -2,9 +2,9 @@
 
 use super::{Cohere, FACTS};
 use crate::apis::chat_messages::ChatResponse;
-use crate::error::WireError;
-use crate::fields::{Fields, element, field, optional, text};
-use crate::texts;
+use crate::json::WireError;
+use crate::json::fields::{Fields, element, field, optional, text};
+use crate::json::texts;
 use serde_json::Value;
 
 impl ChatResponse for Cohere {

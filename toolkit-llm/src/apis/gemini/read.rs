@@ -5,13 +5,13 @@ use super::spelling::{get, list};
 use super::{FACTS, Gemini};
 use crate::call::{DecodedPayload, Message, WireCall};
 use crate::codec::ResponseCodec;
-use crate::error::WireError;
-use crate::error::{Report, check_role, failed};
-use crate::fields::{Fields, camel, element, field, is_true, optional, text};
 use crate::hosted::{HostedCall, HostedPart};
+use crate::json::WireError;
+use crate::json::error::{Report, check_role, failed};
+use crate::json::fields::{Fields, camel, element, field, is_true, optional, text};
+use crate::json::texts;
 use crate::pairing::CallKey;
 use crate::response::{FinishReason, Response};
-use crate::texts;
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 

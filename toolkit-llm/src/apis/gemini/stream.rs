@@ -10,15 +10,15 @@ use super::read::{
 use super::spelling::{get, list};
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
-use crate::error::WireError;
-use crate::fields::{Fields, camel, element, field, is_true, object, set, text};
 use crate::hosted::HostedPart;
+use crate::json::WireError;
+use crate::json::fields::{Fields, camel, element, field, is_true, object, set, text};
+use crate::json::texts;
 use crate::response::FinishReason;
 use crate::stream::assembly::{Assembly, StreamedMessage};
 use crate::stream::merge::overlay;
 use crate::stream::part::{PartCodec, PartKey, StreamedPart};
 use crate::stream::parts::Parts;
-use crate::texts;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 

@@ -1,6 +1,6 @@
 //! Converts contents to the content blocks of steps.
 
-use crate::fields::{Fields, set};
+use crate::json::fields::{Fields, set};
 use crate::media::{MediaKind, MediaRule, MediaTable, Urls, accepted, canonical};
 use crate::results::unsendable;
 use serde_json::{Value, json};

@@ -3,11 +3,11 @@
 use super::{FACTS, GeminiInteractions};
 use crate::call::{DecodedPayload, Message, WireCall};
 use crate::codec::ResponseCodec;
-use crate::error::WireError;
-use crate::error::{failed, reported_error};
-use crate::fields::{Fields, text, unknown};
+use crate::json::WireError;
+use crate::json::error::{failed, reported_error};
+use crate::json::fields::{Fields, text, unknown};
+use crate::json::texts;
 use crate::response::{FinishReason, Response};
-use crate::texts;
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 

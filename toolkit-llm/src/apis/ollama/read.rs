@@ -2,9 +2,9 @@
 
 use super::{FACTS, Ollama};
 use crate::apis::chat_messages::ChatResponse;
-use crate::error::WireError;
-use crate::fields::{Fields, field, optional};
-use crate::texts;
+use crate::json::WireError;
+use crate::json::fields::{Fields, field, optional};
+use crate::json::texts;
 
 impl ChatResponse for Ollama {
     const NAME: &'static str = FACTS.name;

@@ -5,7 +5,7 @@ use super::write::message;
 use crate::apis::chat_messages::read_call;
 use crate::call::{WireCall, id};
 use crate::codec::RepairCodec;
-use crate::fields::{list, text};
+use crate::json::fields::{list, text};
 use crate::pairing::{CallKey, Entry, NO_OUTPUT};
 use crate::result_rule::ResultRule;
 use serde_json::Value;

@@ -4,7 +4,7 @@ use super::OpenAiChat;
 use super::read::legacy;
 use crate::call;
 use crate::codec::RepairCodec;
-use crate::fields::{list, text};
+use crate::json::fields::{list, text};
 use crate::pairing::{CallKey, Entry, NO_OUTPUT};
 use serde_json::{Value, json};
 

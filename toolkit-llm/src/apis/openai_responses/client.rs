@@ -5,7 +5,7 @@
 //! tool becomes an item of the type that the provider expects.
 
 use super::{CUSTOM, CUSTOM_OUTPUT, FACTS, FUNCTION, FUNCTION_OUTPUT, outputs};
-use crate::fields::{Fields, kind, text};
+use crate::json::fields::{Fields, kind, text};
 use serde_json::Value;
 use toolkit_core::ToolResult;
 use toolkit_core::call::ProviderExtras;

@@ -4,7 +4,7 @@ use super::client::{self, is_result};
 use super::{CUSTOM, CUSTOM_OUTPUT, FACTS, FUNCTION, FUNCTION_OUTPUT, OpenAiResponses, read};
 use crate::call::WireCall;
 use crate::codec::RepairCodec;
-use crate::fields::{Fields, copy, kind, set, set_at, text};
+use crate::json::fields::{Fields, copy, kind, set, set_at, text};
 use crate::pairing::{CallKey, Entry, NO_OUTPUT};
 use crate::result_rule::{CallIds, ResultPlace, ResultRule};
 use serde_json::Value;

@@ -13,14 +13,14 @@ use super::read::{read_call, read_hosted};
 use super::{CUSTOM, FUNCTION, OpenAiResponses};
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
-use crate::error::WireError;
-use crate::error::{Report, reported_error};
-use crate::fields::{Fields, kind, list, object, only, set, text};
 use crate::hosted::HostedPart;
+use crate::json::WireError;
+use crate::json::error::{Report, reported_error};
+use crate::json::fields::{Fields, kind, list, object, only, set, text};
+use crate::json::texts;
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
 use crate::stream::part::{PartCodec, PartKey, StreamedPart};
-use crate::texts;
 use serde_json::Value;
 use std::collections::HashSet;
 

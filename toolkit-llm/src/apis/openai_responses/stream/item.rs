@@ -5,12 +5,12 @@ use crate::apis::openai_responses::client;
 use crate::apis::openai_responses::read::read_call;
 use crate::apis::openai_responses::{CUSTOM, FUNCTION};
 use crate::call as shared;
-use crate::fields::{self, Fields, kind, list, set};
+use crate::json::fields::{self, Fields, kind, list, set};
+use crate::json::texts;
 use crate::stream::StreamEvent;
 use crate::stream::merge::overlay;
 use crate::stream::part::{PartKey, Place, StreamedPart};
 use crate::stream::parts::Parts;
-use crate::texts;
 use serde_json::{Value, json};
 use toolkit_core::call::ToolCall;
 

@@ -3,7 +3,7 @@
 //! A server that parses each piece of a text as JSON sends the piece `1` as a number, and the answer `{"a":1}` as an
 //! object (Cloudflare). The text is then the JSON of the value.
 
-use crate::fields::{Fields, text};
+use super::fields::{Fields, text};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 

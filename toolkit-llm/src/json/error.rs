@@ -1,6 +1,6 @@
 //! Errors for payloads in the wrong format, and for unknown names of formats.
 
-use crate::blocked;
+use super::blocked;
 use serde_json::{Map, Value};
 use std::fmt;
 

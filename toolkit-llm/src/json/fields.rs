@@ -1,6 +1,6 @@
 //! Reads and sets the fields of a payload. Errors contain the path of the field.
 
-use crate::error::WireError;
+use super::error::WireError;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 

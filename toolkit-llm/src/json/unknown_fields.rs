@@ -1,6 +1,6 @@
 //! Fields that exist in only one API. They are written for this API, and reported as lost for another API.
 
-use crate::fields::{Fields, camel, set};
+use super::fields::{Fields, camel, set};
 use serde_json::Value;
 use toolkit_schema::SchemaLoss;
 
