@@ -173,7 +173,7 @@ pub(crate) trait ResultCodec {
     }
 }
 
-/// Reads and writes the calls and results of a history for the repair. [`ResultRule`](crate::result_rule::ResultRule) states
+/// Reads and writes the calls and results of a history for the repair. [`ResultRule`](crate::facts::result_rule::ResultRule) states
 /// where the results belong.
 pub(crate) trait RepairCodec: Api {
     /// Lists the calls and results of a message, each with its index among the parts of the message. The index is 0 if

@@ -1,7 +1,7 @@
 //! The fields that tool definitions have in every API: name, description and schema.
 
+use crate::facts::ApiFormat;
 use crate::facts::Facts;
-use crate::format::ApiFormat;
 use crate::json::fields::{Fields, text};
 use crate::json::unknown_fields;
 use crate::standard;

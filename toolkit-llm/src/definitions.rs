@@ -17,7 +17,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use toolkit_core::definition::{ToolDefinition, parameter_names};
 use toolkit_core::name::WireNames;
-use toolkit_schema::SchemaLoss;
+use toolkit_schema::{SchemaDialect, SchemaLoss};
 
 /// Options for encoding definitions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -152,10 +152,22 @@ impl<'a> Renderer<'a> {
             && *fragment.spelled == *self.names.spell(definition.name.as_str())
     }
 
+    /// Returns the schema dialect for a tool. If [`inline_references`](DefinitionOptions::inline_references)
+    /// is set, references are replaced by their targets. The strict dialects and Gemini's own dialect do this
+    /// anyway.
+    const fn dialect(&self, strict: bool) -> SchemaDialect {
+        match self.facts.dialect(strict, self.options.json_schema) {
+            SchemaDialect::OpenAi | SchemaDialect::Anthropic if self.options.inline_references => {
+                SchemaDialect::Inlined
+            }
+            dialect => dialect,
+        }
+    }
+
     pub(crate) fn fragment(&self, index: usize) -> Fragment {
         let definition = self.definitions[index];
         let strict = self.plan.strict[index];
-        let dialect = self.facts.dialect_for(strict, self.options);
+        let dialect = self.dialect(strict);
         let outputs = self.options.output_schemas;
         let parameters = self.facts.parameters.map(|rule| parameter_names(rule, &definition.parameters));
         let parameters = &parameters.unwrap_or_default();

@@ -17,7 +17,7 @@ pub mod gemini;
 #[cfg(feature = "api-openai-responses")]
 pub mod openai;
 
-use crate::format::ApiFormat;
+use crate::facts::ApiFormat;
 use crate::json::fields::{Fields, set, text};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;

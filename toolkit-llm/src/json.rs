@@ -6,4 +6,4 @@ pub(crate) mod fields;
 pub(crate) mod texts;
 pub(crate) mod unknown_fields;
 
-pub use error::{UnknownApiFormat, WireError};
+pub use error::WireError;

@@ -68,7 +68,6 @@ pub mod hosted;
 mod ids;
 mod json;
 mod limits;
-mod media;
 #[cfg(feature = "model")]
 mod message;
 #[cfg(feature = "model")]
@@ -79,7 +78,6 @@ mod reading;
 pub mod record;
 mod repair;
 mod response;
-mod result_rule;
 mod results;
 #[cfg(feature = "model")]
 mod scripted;
@@ -98,8 +96,9 @@ mod writer;
 
 pub use definition_report::{DefinitionLoss, DefinitionReport, RenamedParameter};
 pub use definitions::{DefinitionOptions, Definitions};
-pub use format::{ApiFormat, ConfiguredFormat};
-pub use json::{UnknownApiFormat, WireError};
+pub use facts::{ApiFormat, UnknownApiFormat};
+pub use format::ConfiguredFormat;
+pub use json::WireError;
 pub use limits::LimitExceeded;
 pub use response::{FinishReason, Response, Usage};
 pub use stream::{StreamAccumulator, StreamEnd, StreamEvent};

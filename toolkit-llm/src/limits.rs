@@ -69,7 +69,7 @@ pub(super) fn check(facts: &Facts, definitions: &[&ToolDefinition], names: &Wire
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::ApiFormat;
+    use crate::facts::ApiFormat;
     use serde_json::{Value, json};
     use toolkit_core::name::ToolName;
 

@@ -1,6 +1,6 @@
 //! Writes the elements of tool results that several APIs share.
 
-use crate::media::{MediaTable, accepted};
+use crate::facts::media::{MediaTable, accepted};
 use serde_json::Value;
 use std::borrow::Cow;
 use toolkit_core::output::{Content, JsonText, MediaData, ToolOutput};

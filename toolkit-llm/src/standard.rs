@@ -42,7 +42,7 @@ pub(super) fn tool_config(wanted: &ToolConfig) -> (ToolConfig, Vec<SchemaLoss>) 
 #[cfg(test)]
 mod tests {
     use crate::definitions::DefinitionOptions;
-    use crate::format::ApiFormat;
+    use crate::facts::ApiFormat;
     use crate::strict::StrictTools;
     use serde_json::{Value, json};
     use toolkit_core::call::{ToolChoice, ToolConfig};

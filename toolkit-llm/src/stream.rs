@@ -269,7 +269,7 @@ impl fmt::Debug for StreamAccumulator {
 
 #[cfg(test)]
 mod tests {
-    use crate::format::ApiFormat;
+    use crate::facts::ApiFormat;
 
     /// For each API, an event with the text `a`, and the event that announces the end of the stream.
     const SAID: [(ApiFormat, &str, &str); 4] = [

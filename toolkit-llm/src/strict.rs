@@ -166,7 +166,7 @@ fn take(left: &mut [Share], measure: &Measure) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::ApiFormat;
+    use crate::facts::ApiFormat;
     use serde_json::{Map, Value, json};
     use toolkit_core::definition::{TextFormat, ToolMetadata};
     use toolkit_core::name::ToolName;

@@ -16,7 +16,7 @@ mod received_results;
 mod tools;
 
 use crate::codec::Codec;
-use crate::format::ApiFormat;
+use crate::facts::ApiFormat;
 use crate::json::WireError;
 use crate::json::fields::Fields;
 pub(crate) use choices::encode_received_config;

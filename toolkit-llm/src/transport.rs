@@ -7,11 +7,11 @@ mod fragment;
 mod request;
 mod request_builder;
 mod response;
-mod server;
 mod settings;
 mod stream;
 mod wire_model;
 
+pub use crate::facts::Server;
 pub(crate) use cache::with_lifetime;
 pub use fragment::EventStream;
 #[doc(hidden)]
@@ -20,5 +20,4 @@ pub use request::{EncodedRequest, encode_request};
 pub(crate) use request_builder::RequestBuilder;
 pub(crate) use request_builder::{CacheSupport, InstructionsField, RequestFacts, Tier};
 pub use response::parse_response;
-pub use server::Server;
 pub use wire_model::{Transport, WireModel};

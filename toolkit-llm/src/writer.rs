@@ -220,7 +220,7 @@ impl<'a> HistoryWriter<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::ApiFormat;
+    use crate::facts::ApiFormat;
     use serde_json::json;
     use toolkit_core::output::{Media, MediaData};
 

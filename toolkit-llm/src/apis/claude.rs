@@ -33,7 +33,7 @@ fn claude_version(model: &str) -> Option<(u32, u32)> {
 #[cfg(all(test, feature = "api-anthropic", feature = "api-bedrock"))]
 mod tests {
     use super::*;
-    use crate::format::ApiFormat::{Anthropic, Bedrock};
+    use crate::facts::ApiFormat::{Anthropic, Bedrock};
     use crate::message::Message;
     use crate::model::{ModelOptions, ModelRequest};
     use crate::transport::encode_request;

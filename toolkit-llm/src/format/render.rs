@@ -1,7 +1,7 @@
 //! Renders the definitions of a registry in an API format.
 
-use super::ApiFormat;
 use crate::definitions::{DefinitionOptions, Definitions, Fragment, Renderer};
+use crate::facts::ApiFormat;
 use crate::standard;
 use crate::tool_config::EncodedToolConfig;
 use std::sync::Arc;

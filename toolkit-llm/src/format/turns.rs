@@ -1,6 +1,6 @@
 //! The turns of a history: encoding, parsing and repair.
 
-use super::ApiFormat;
+use crate::facts::ApiFormat;
 use crate::repair::repair;
 use crate::writer::HistoryWriter;
 use serde_json::{Map, Value};

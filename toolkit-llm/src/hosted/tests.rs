@@ -2,7 +2,7 @@
 
 use super::{HostedTool, anthropic, gemini, openai};
 use crate::definitions::{DefinitionOptions, Definitions};
-use crate::format::ApiFormat;
+use crate::facts::ApiFormat;
 use crate::translate::RequestFormat;
 use serde_json::{Value, json};
 use toolkit_core::definition::ToolDefinition;

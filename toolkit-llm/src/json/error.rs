@@ -1,4 +1,4 @@
-//! Errors for payloads in the wrong format, and for unknown names of formats.
+//! Errors for payloads in the wrong format.
 
 use super::blocked;
 use serde_json::{Map, Value};
@@ -150,38 +150,6 @@ impl fmt::Display for WireError {
 }
 
 impl std::error::Error for WireError {}
-
-/// Error when a string is parsed as an [`ApiFormat`](crate::ApiFormat) but names no format.
-#[derive(Clone, PartialEq, Eq)]
-pub struct UnknownApiFormat {
-    message: String,
-}
-
-impl UnknownApiFormat {
-    /// Creates the error for `text`, an unknown name. The message lists the names of all formats, and one
-    /// alias of each format that has an alias.
-    ///
-    /// Do not change the message: other libraries have the same one, and callers may compare it.
-    pub(crate) fn new(text: &str, names: &[&str], aliases: &[&str]) -> Self {
-        let names = names.join(", ");
-        let aliases = aliases.join(", ");
-        Self { message: format!("Unknown provider: '{text}'. Supported: {names} (aliases: {aliases})") }
-    }
-}
-
-impl fmt::Debug for UnknownApiFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl fmt::Display for UnknownApiFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for UnknownApiFormat {}
 
 /// Returns the error in `fields`, a payload that a provider may have sent instead of an answer.
 ///

@@ -1,7 +1,7 @@
 //! Errors of models.
 
 use super::{FinishReason, ModelResponse, overflow, report};
-use crate::format::ApiFormat;
+use crate::facts::ApiFormat;
 use crate::json::WireError;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

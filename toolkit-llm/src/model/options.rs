@@ -1,9 +1,9 @@
 //! Options for the answer of a model.
 
 use super::{PromptCache, RequestLoss, ServerState, ServiceTier, Thinking};
-use crate::format::ApiFormat;
+use crate::facts::ApiFormat;
+use crate::facts::Server;
 use crate::hosted::HostedTool;
-use crate::transport::Server;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Tests of repairing requests whose earlier messages are stored by the service.
 
-use crate::format::ApiFormat;
+use crate::facts::ApiFormat;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use toolkit_core::ToolResult;

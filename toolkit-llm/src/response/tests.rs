@@ -4,7 +4,7 @@ mod cut;
 mod usage;
 
 use super::*;
-use crate::format::ApiFormat;
+use crate::facts::ApiFormat;
 use serde_json::json;
 use toolkit_core::name::WireNames;
 

@@ -2,7 +2,7 @@
 
 use super::{RequestCodec, RequestFormat, ResultForm};
 use crate::codec::Codec;
-use crate::format::ApiFormat;
+use crate::facts::ApiFormat;
 use crate::json::WireError;
 use crate::json::fields::elements;
 use crate::writer::losses::{FIELDS, is_empty};

@@ -21,7 +21,7 @@ impl RequestBuilder<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::format::ApiFormat;
+    use crate::facts::ApiFormat;
     use crate::message::{AssistantMessage, Message, NativeMessages, UserMessage};
     use crate::model::{CachePoint, ModelOptions, ModelRequest, PromptCache};
     use crate::transport::encode_request;

@@ -3,10 +3,10 @@
 use super::extra;
 use super::request_builder::InstructionsField;
 use super::request_builder::RequestBuilder;
-use super::server::Server;
 use super::settings;
 use crate::definitions::DefinitionOptions;
-use crate::format::ApiFormat;
+use crate::facts::ApiFormat;
+use crate::facts::Server;
 use crate::hosted::HostedTool;
 use crate::message::{Message, NativeMessages};
 use crate::model::ModelRequest;

@@ -1,8 +1,8 @@
 //! The request body while it is being built, and the facts about requests of an API: everything in a body beside its
 //! tools and messages.
 
-use super::server::Server;
-use crate::format::ApiFormat;
+use crate::facts::ApiFormat;
+use crate::facts::Server;
 use crate::message::{Message, NativeMessages};
 use crate::model::{ModelRequest, PromptCache};
 use serde_json::{Map, Value, json};

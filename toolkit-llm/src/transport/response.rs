@@ -1,7 +1,7 @@
 //! Conversion of complete responses from the JSON of an API.
 
-use super::server::Server;
-use crate::format::ApiFormat;
+use crate::facts::ApiFormat;
+use crate::facts::Server;
 use crate::json::WireError;
 use crate::message::{AssistantMessage, NativeMessages};
 use crate::model::{FinishReason, ModelError, ModelResponse, ServerState};

@@ -2,8 +2,8 @@
 
 use super::fragment::{EventStream, Fragment};
 use super::response::{blocked, is_beside_text, model_response, read_response};
-use super::server::Server;
-use crate::format::ApiFormat;
+use crate::facts::ApiFormat;
+use crate::facts::Server;
 use crate::json::WireError;
 use crate::message::NativeMessages;
 use crate::model::{

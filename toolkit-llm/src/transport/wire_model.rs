@@ -5,9 +5,9 @@ use super::background::finished;
 use super::fragment::EventStream;
 use super::request::encode_for;
 use super::response::read_response;
-use super::server::Server;
 use super::stream::ResponseEvents;
-use crate::format::ApiFormat;
+use crate::facts::ApiFormat;
+use crate::facts::Server;
 use crate::model::{
     ChatModel, ChatSpan, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, OutputFormat,
     OutputLosses, RequestLoss,

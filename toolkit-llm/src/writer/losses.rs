@@ -1,7 +1,7 @@
 //! The parts of a history that an API cannot express.
 
 use super::HistoryWriter;
-use crate::format::ApiFormat;
+use crate::facts::ApiFormat;
 use crate::json::fields::{list, text};
 use serde_json::Value;
 use std::slice;

@@ -1,7 +1,7 @@
 //! Converts the contents of messages and results to content blocks.
 
+use crate::facts::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, canonical, media_of};
 use crate::json::fields::text;
-use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, canonical, media_of};
 use crate::results::{is_blank, unsendable};
 use serde_json::{Value, json};
 use toolkit_core::output::{Content, JsonText, Media, MediaData};

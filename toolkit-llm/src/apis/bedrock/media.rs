@@ -1,7 +1,7 @@
 //! Converts the contents of messages and results to content blocks.
 
+use crate::facts::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, canonical};
 use crate::json::fields::{Fields, set, text};
-use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, canonical};
 use crate::results::unsendable;
 use serde_json::{Value, json};
 use std::collections::HashSet;

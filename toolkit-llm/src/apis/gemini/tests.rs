@@ -1,7 +1,7 @@
 //! Property tests of random payloads, calls and streams.
 
 use crate::apis::gemini::FACTS;
-use crate::format::ApiFormat::Gemini;
+use crate::facts::ApiFormat::Gemini;
 use crate::stream::StreamEvent;
 use crate::tests::{any_json, check_payload, check_round_trip};
 use proptest::collection::{btree_map, vec};

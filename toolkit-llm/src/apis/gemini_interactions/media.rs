@@ -1,7 +1,7 @@
 //! Converts contents to the content blocks of steps.
 
+use crate::facts::media::{MediaKind, MediaRule, MediaTable, Urls, accepted, canonical};
 use crate::json::fields::{Fields, set};
-use crate::media::{MediaKind, MediaRule, MediaTable, Urls, accepted, canonical};
 use crate::results::unsendable;
 use serde_json::{Value, json};
 use toolkit_core::output::{Content, MediaData};

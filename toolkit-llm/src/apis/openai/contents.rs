@@ -1,8 +1,8 @@
 //! Media items in user messages and beside results, in the form of Chat Completions.
 
 use crate::facts::Facts;
+use crate::facts::media::{MediaKind, MediaTable, accepted, address, base64, canonical, file_name};
 use crate::history;
-use crate::media::{MediaKind, MediaTable, accepted, address, base64, canonical, file_name};
 use crate::results::{attachments, output_text, result_text, unsendable};
 use serde_json::{Value, json};
 use std::borrow::Cow;

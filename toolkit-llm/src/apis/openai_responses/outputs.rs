@@ -2,8 +2,8 @@
 //! in [`write`](super::write).
 
 use super::FACTS;
+use crate::facts::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, address, file_name};
 use crate::json::fields::{Fields, is_true, set, text};
-use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, address, file_name};
 use crate::results::{output_text, unsendable};
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;

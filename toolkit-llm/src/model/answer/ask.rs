@@ -190,7 +190,7 @@ mod tests {
         let request = &model.requests()[0];
         assert_eq!(request.options.output.as_ref().map(|output| output.name.as_str()), Some("City"));
         let body =
-            transport::encode_request(crate::format::ApiFormat::OpenAiResponses, "m", request, false).body;
+            transport::encode_request(crate::facts::ApiFormat::OpenAiResponses, "m", request, false).body;
         assert_eq!(body["text"]["format"]["schema"]["required"], json!(["name", "population"]));
     }
 

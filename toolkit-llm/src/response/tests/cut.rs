@@ -1,7 +1,7 @@
 //! Calls in streams that break off, in every format.
 
 use super::{bodies, events};
-use crate::format::ApiFormat;
+use crate::facts::ApiFormat;
 use crate::stream::StreamEvent;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! Token counts as servers report them: in several events, with zeros at the end, and with reasoning beside the output.
 
-use crate::format::ApiFormat;
+use crate::facts::ApiFormat;
 use crate::json::fields::set_in;
 use crate::response::Usage;
 use proptest::collection::vec;

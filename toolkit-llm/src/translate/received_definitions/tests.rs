@@ -1,7 +1,7 @@
 //! Tests of fields that exist in only one API, with random and with fixed fields.
 
 use crate::definitions::{DefinitionOptions, Definitions};
-use crate::format::ApiFormat;
+use crate::facts::ApiFormat;
 use crate::strict::StrictTools;
 use crate::translate::RequestFormat;
 use proptest::prelude::*;

@@ -1,7 +1,7 @@
 //! Property tests of random payloads and calls, and of streams that are cut off at any point.
 
 use crate::apis::anthropic::FACTS;
-use crate::format::ApiFormat::Anthropic;
+use crate::facts::ApiFormat::Anthropic;
 use crate::stream::{StreamEnd, StreamEvent};
 use crate::tests::{any_json, check_payload, pieces};
 use crate::translate::RequestFormat;

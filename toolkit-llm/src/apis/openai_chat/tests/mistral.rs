@@ -1,7 +1,7 @@
 //! Tests of Mistral's API. It differs from Chat Completions: thinking is part of the content, one tool choice has
 //! another name, and messages may have a prefix.
 
-use crate::format::ApiFormat::OpenAiChat;
+use crate::facts::ApiFormat::OpenAiChat;
 use crate::stream::StreamEvent;
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;

@@ -1,7 +1,7 @@
 //! Tests of calls to tools that the provider defines and the program runs, complete and streamed, and of their results.
 
 use super::CLIENT;
-use crate::format::ApiFormat;
+use crate::facts::ApiFormat;
 use crate::stream::StreamEvent;
 use crate::translate::RequestFormat;
 use serde_json::{Value, json};

@@ -18,12 +18,12 @@ pub enum Server {
 
 impl Server {
     /// Returns whether tool definitions for this server contain only standard fields.
-    pub(super) const fn has_standard_tools(self) -> bool {
+    pub(crate) const fn has_standard_tools(self) -> bool {
         matches!(self, Self::Standard | Self::Mistral)
     }
 
     /// Returns the name of the provider, if it differs from the provider that defines the API.
-    pub(super) const fn provider(self) -> Option<&'static str> {
+    pub(crate) const fn provider(self) -> Option<&'static str> {
         match self {
             Self::Mistral => Some("mistral_ai"),
             Self::Vertex => Some("gcp.vertex_ai"),

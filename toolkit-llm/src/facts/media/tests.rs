@@ -1,6 +1,6 @@
 //! Tests of media items of all types in every format.
 
-use crate::format::ApiFormat;
+use crate::facts::ApiFormat;
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::call::ToolCall;

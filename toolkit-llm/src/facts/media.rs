@@ -7,27 +7,27 @@ use toolkit_schema::SchemaLoss;
 
 /// The media items that an API accepts in messages and in tool results.
 #[derive(Debug)]
-pub(super) struct MediaTable {
+pub(crate) struct MediaTable {
     /// The media items accepted in messages of the user.
-    pub(super) messages: &'static [MediaRule],
+    pub(crate) messages: &'static [MediaRule],
     /// The media items accepted in tool results. An item accepted only in messages is sent in a separate
     /// message after the results.
-    pub(super) results: &'static [MediaRule],
+    pub(crate) results: &'static [MediaRule],
 }
 
 /// A rule for media items of one kind: the types and sources that an API accepts.
 #[derive(Debug)]
-pub(super) struct MediaRule {
-    pub(super) kind: MediaKind,
+pub(crate) struct MediaRule {
+    pub(crate) kind: MediaKind,
     /// The media types of files. A type such as `text/*` stands for all types with the same beginning, and a type such
     /// as `*+json` for all types with the same end. For images and audio, the types have no `image/` or `audio/`.
-    pub(super) types: &'static [&'static str],
-    pub(super) urls: Urls,
+    pub(crate) types: &'static [&'static str],
+    pub(crate) urls: Urls,
 }
 
 /// The kind of a media item. Most APIs encode each kind in a different form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum MediaKind {
+pub(crate) enum MediaKind {
     Image,
     Audio,
     File,
@@ -35,7 +35,7 @@ pub(super) enum MediaKind {
 
 /// The URLs that an API accepts in place of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Urls {
+pub(crate) enum Urls {
     None,
     /// Only URLs from which the service can download: `http` and `https`.
     Web,
@@ -46,11 +46,11 @@ pub(super) enum Urls {
 }
 
 /// The image types that OpenAI and Anthropic accept.
-pub(super) const IMAGES: &[&str] = &["jpeg", "png", "gif", "webp"];
+pub(crate) const IMAGES: &[&str] = &["jpeg", "png", "gif", "webp"];
 
 impl MediaRule {
     /// Returns whether the rule lists the media type `essence`.
-    pub(super) fn lists(&self, essence: &str) -> bool {
+    pub(crate) fn lists(&self, essence: &str) -> bool {
         let name = match self.kind {
             MediaKind::Image => essence.strip_prefix("image/"),
             MediaKind::Audio => essence.strip_prefix("audio/"),
@@ -89,7 +89,7 @@ impl MediaRule {
 
 /// Returns the media item in `content`, with the kind of the item. Returns `None` if `content` is not a media
 /// item. The kind is determined by the media type: a file of the type `image/png` is an image.
-pub(super) fn media_of(content: &Content) -> Option<(MediaKind, &Media)> {
+pub(crate) fn media_of(content: &Content) -> Option<(MediaKind, &Media)> {
     let (kind, media) = match content {
         Content::Image(media) => (MediaKind::Image, media),
         Content::Audio(media) => (MediaKind::Audio, media),
@@ -106,7 +106,7 @@ pub(super) fn media_of(content: &Content) -> Option<(MediaKind, &Media)> {
 }
 
 /// Returns the media item in `content`, with the kind of the item, if one of the rules allows the item.
-pub(super) fn accepted<'a>(rules: &[MediaRule], content: &'a Content) -> Option<(MediaKind, &'a Media)> {
+pub(crate) fn accepted<'a>(rules: &[MediaRule], content: &'a Content) -> Option<(MediaKind, &'a Media)> {
     let (kind, media) = media_of(content)?;
     rules.iter().any(|rule| rule.allows(kind, media)).then_some((kind, media))
 }
@@ -116,7 +116,7 @@ impl MediaTable {
     /// the content is in a tool result. The item of a result may also follow in a message.
     ///
     /// `is_readable` returns whether an accepted item has content that can be sent.
-    pub(super) fn loss(
+    pub(crate) fn loss(
         &self,
         content: &Content,
         is_result: bool,
@@ -134,7 +134,7 @@ impl MediaTable {
 
 /// Returns the media type in lowercase and without parameters. Aliases are replaced by the registered name of
 /// the type.
-pub(super) fn canonical(media_type: &str) -> Cow<'_, str> {
+pub(crate) fn canonical(media_type: &str) -> Cow<'_, str> {
     let essence = essence(media_type);
     match &*essence {
         "image/jpg" => Cow::Borrowed("image/jpeg"),
@@ -145,7 +145,7 @@ pub(super) fn canonical(media_type: &str) -> Cow<'_, str> {
 }
 
 /// Returns the URL of the media item. Embedded bytes become a `data:` URL.
-pub(super) fn address(media: &Media) -> Cow<'_, str> {
+pub(crate) fn address(media: &Media) -> Cow<'_, str> {
     let media_type = match &*essence(&media.media_type) {
         "image/jpg" => "image/jpeg",
         _ => media.media_type.as_str(),
@@ -157,7 +157,7 @@ pub(super) fn address(media: &Media) -> Cow<'_, str> {
 }
 
 /// Returns the bytes in Base64, if the media item embeds them.
-pub(super) fn base64(media: &Media) -> Option<&str> {
+pub(crate) fn base64(media: &Media) -> Option<&str> {
     match &media.data {
         MediaData::Base64(data) => Some(data),
         MediaData::Url(_) => None,
@@ -166,7 +166,7 @@ pub(super) fn base64(media: &Media) -> Option<&str> {
 
 /// Returns the file name, or a made-up name such as `file.pdf` if there is none. The service derives the kind
 /// of file from the extension.
-pub(super) fn file_name(media: &Media) -> Cow<'_, str> {
+pub(crate) fn file_name(media: &Media) -> Cow<'_, str> {
     match (&media.name, media.media_type.split_once('/')) {
         (Some(name), _) => Cow::Borrowed(name),
         (None, Some((_, kind))) if kind.chars().all(|c| c.is_ascii_alphanumeric()) => {
@@ -177,7 +177,7 @@ pub(super) fn file_name(media: &Media) -> Cow<'_, str> {
 }
 
 /// Returns the media type in lowercase, without its parameters.
-pub(super) fn essence(media_type: &str) -> Cow<'_, str> {
+pub(crate) fn essence(media_type: &str) -> Cow<'_, str> {
     let essence = media_type.split(';').next().unwrap_or_default().trim();
     if essence.bytes().any(|byte| byte.is_ascii_uppercase()) {
         return Cow::Owned(essence.to_ascii_lowercase());
