@@ -5,6 +5,7 @@ mod turns;
 
 use crate::apis::*;
 use crate::codec::Codec;
+use crate::definitions::EncodedToolConfig;
 use crate::definitions::Renderer;
 use crate::definitions::{DefinitionOptions, Definitions};
 #[cfg(feature = "model")]
@@ -17,7 +18,6 @@ use crate::reading;
 use crate::response::{Response, Usage};
 use crate::stream::StreamAccumulator;
 use crate::stream::merge::overlay;
-use crate::tool_config::EncodedToolConfig;
 #[cfg(feature = "model")]
 use crate::transport::RequestFacts;
 pub use render::ConfiguredFormat;

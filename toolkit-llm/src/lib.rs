@@ -57,8 +57,6 @@ mod setters;
 mod apis;
 mod call;
 mod codec;
-mod declaration;
-mod definition_report;
 mod definitions;
 mod event_stream;
 mod facts;
@@ -67,7 +65,6 @@ mod history;
 pub mod hosted;
 mod ids;
 mod json;
-mod limits;
 #[cfg(feature = "model")]
 mod message;
 #[cfg(feature = "model")]
@@ -82,28 +79,24 @@ mod results;
 #[cfg(feature = "model")]
 mod scripted;
 mod sse;
-mod standard;
 mod stream;
-mod strict;
 #[cfg(test)]
 mod tests;
-mod tool_config;
 #[cfg(feature = "translate")]
 pub mod translate;
 #[cfg(feature = "model")]
 pub mod transport;
 mod writer;
 
-pub use definition_report::{DefinitionLoss, DefinitionReport, RenamedParameter};
-pub use definitions::{DefinitionOptions, Definitions};
+pub use definitions::{
+    DefinitionLoss, DefinitionOptions, DefinitionReport, Definitions, EncodedToolConfig, LimitExceeded,
+    NotStrict, RenamedParameter, StrictTools,
+};
 pub use facts::{ApiFormat, UnknownApiFormat};
 pub use format::ConfiguredFormat;
 pub use json::WireError;
-pub use limits::LimitExceeded;
 pub use response::{FinishReason, Response, Usage};
 pub use stream::{StreamAccumulator, StreamEnd, StreamEvent};
-pub use strict::{NotStrict, StrictTools};
-pub use tool_config::EncodedToolConfig;
 pub use writer::HistoryWriter;
 
 #[cfg(feature = "model")]

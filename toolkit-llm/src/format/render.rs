@@ -1,9 +1,9 @@
 //! Renders the definitions of a registry in an API format.
 
+use crate::definitions::EncodedToolConfig;
+use crate::definitions::standard;
 use crate::definitions::{DefinitionOptions, Definitions, Fragment, Renderer};
 use crate::facts::ApiFormat;
-use crate::standard;
-use crate::tool_config::EncodedToolConfig;
 use std::sync::Arc;
 use toolkit_core::call::ToolConfig;
 use toolkit_core::definition::ToolDefinition;

@@ -4,7 +4,7 @@
 //! afterwards are stored. This needs no list of fields that would have to follow the provider's reference.
 
 use super::RequestCodec;
-use crate::declaration::{DefinitionEncoder, Spelling};
+use crate::definitions::declaration::{DefinitionEncoder, Spelling};
 use crate::json::fields::{Fields, camel, set};
 use crate::json::unknown_fields::ABSENT;
 use serde_json::{Value, json};

@@ -3,13 +3,15 @@
 use super::media::{self, number_documents};
 use super::{Bedrock, FACTS};
 use crate::call::{Message, Origin, OutgoingCall};
-use crate::codec::{DefinitionCodec, HistoryCodec, ResultCodec};
-use crate::declaration::DefinitionEncoder;
+use crate::codec::{HistoryCodec, ResultCodec};
+use crate::definitions::EncodedToolConfig;
+use crate::definitions::declaration::DefinitionCodec;
+use crate::definitions::declaration::DefinitionEncoder;
+use crate::definitions::tool_config::{ChoiceCodec, without_set};
 use crate::json::fields::{Fields, set, set_in};
 use crate::json::texts;
 use crate::repair::user_message;
 use crate::results::{error_message, is_blank, output_parts};
-use crate::tool_config::{ChoiceCodec, EncodedToolConfig, without_set};
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::call::{ToolChoice, ToolConfig};

@@ -3,12 +3,14 @@
 use super::media::{self, media_block, text_block};
 use super::{FACTS, GeminiInteractions};
 use crate::call::{Message, OutgoingCall};
-use crate::codec::{DefinitionCodec, HistoryCodec, ResultCodec};
-use crate::declaration::DefinitionEncoder;
+use crate::codec::{HistoryCodec, ResultCodec};
+use crate::definitions::EncodedToolConfig;
+use crate::definitions::declaration::DefinitionCodec;
+use crate::definitions::declaration::DefinitionEncoder;
+use crate::definitions::tool_config::ChoiceCodec;
 use crate::history;
 use crate::json::fields::{Fields, set, set_in, text};
 use crate::results::{output_parts, output_text, unsendable};
-use crate::tool_config::{ChoiceCodec, EncodedToolConfig};
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::call::{ToolChoice, ToolConfig};

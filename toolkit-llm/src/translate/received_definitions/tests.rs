@@ -1,8 +1,8 @@
 //! Tests of fields that exist in only one API, with random and with fixed fields.
 
+use crate::definitions::StrictTools;
 use crate::definitions::{DefinitionOptions, Definitions};
 use crate::facts::ApiFormat;
-use crate::strict::StrictTools;
 use crate::translate::RequestFormat;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};

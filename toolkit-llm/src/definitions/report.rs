@@ -1,7 +1,7 @@
 //! What a provider cannot express of definitions.
 
-use crate::limits::LimitExceeded;
-use crate::strict::NotStrict;
+use super::limits::LimitExceeded;
+use super::strict::NotStrict;
 use std::fmt;
 use toolkit_schema::SchemaLoss;
 

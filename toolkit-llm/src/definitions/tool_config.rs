@@ -24,18 +24,18 @@ pub struct EncodedToolConfig {
 }
 
 impl EncodedToolConfig {
-    pub(super) fn new(fields: Map<String, Value>) -> Self {
+    pub(crate) fn new(fields: Map<String, Value>) -> Self {
         Self { fields, losses: Vec::new() }
     }
 
     /// Adds the loss of `setting`, which the API cannot express.
-    pub(super) fn lose(mut self, path: &str, setting: &str, reason: &str) -> Self {
+    pub(crate) fn lose(mut self, path: &str, setting: &str, reason: &str) -> Self {
         self.losses.push(SchemaLoss::new(path, setting, reason));
         self
     }
 
     /// Adds the loss of the limit to one call at a time, if `wanted` has it.
-    pub(super) fn without_limit(self, wanted: &ToolConfig) -> Self {
+    pub(crate) fn without_limit(self, wanted: &ToolConfig) -> Self {
         if wanted.parallel != Some(false) {
             return self;
         }

@@ -1,6 +1,6 @@
 //! Limits of providers. They are checked before a request is sent.
 
-pub(super) mod measure;
+pub(crate) mod measure;
 
 use crate::facts::Facts;
 use std::collections::HashMap;
@@ -35,7 +35,7 @@ impl fmt::Display for LimitExceeded {
 
 /// Checks the number of tools and their names. The limits for strict tools are not checked here, because a tool that
 /// exceeds them is sent without enforcement.
-pub(super) fn check(facts: &Facts, definitions: &[&ToolDefinition], names: &WireNames) -> Vec<LimitExceeded> {
+pub(crate) fn check(facts: &Facts, definitions: &[&ToolDefinition], names: &WireNames) -> Vec<LimitExceeded> {
     let mut broken = Vec::new();
     if let Some(limit) = facts.most_tools
         && definitions.len() > limit

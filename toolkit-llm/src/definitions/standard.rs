@@ -1,17 +1,17 @@
 //! Requests with only the standard fields of an API. All servers that implement the API understand these
 //! fields.
 
+use super::tool_config::without_set;
 use crate::facts::{Facts, Strictness};
-use crate::tool_config::without_set;
 use toolkit_core::call::ToolConfig;
 use toolkit_core::definition::ToolDefinition;
 use toolkit_schema::SchemaLoss;
 
 /// The reason reported for a setting that is not a standard field of the API.
-pub(super) const REASON: &str = "only the standard fields of the API are sent";
+pub(crate) const REASON: &str = "only the standard fields of the API are sent";
 
 /// Returns a copy of an API's facts in which no tool can be strict.
-pub(super) const fn facts(facts: &Facts) -> Facts {
+pub(crate) const fn facts(facts: &Facts) -> Facts {
     let strictness = match facts.strictness {
         Strictness::None => Strictness::None,
         _ => Strictness::AllOrNone("only the standard fields of the API are sent, and `strict` is not one"),
@@ -20,14 +20,14 @@ pub(super) const fn facts(facts: &Facts) -> Facts {
 }
 
 /// Returns a function with the name, the description and the parameters of a definition.
-pub(super) fn definition(definition: &ToolDefinition) -> ToolDefinition {
+pub(crate) fn definition(definition: &ToolDefinition) -> ToolDefinition {
     let ToolDefinition { name, description, parameters, .. } = definition;
     ToolDefinition::new(name.clone(), description.as_str(), parameters.clone())
 }
 
 /// Returns the nearest tool config that the standard fields can express, and the losses. The returned config has no set
 /// of allowed tools, no custom tools, and no limit on parallel calls.
-pub(super) fn tool_config(wanted: &ToolConfig) -> (ToolConfig, Vec<SchemaLoss>) {
+pub(crate) fn tool_config(wanted: &ToolConfig) -> (ToolConfig, Vec<SchemaLoss>) {
     let mut losses = Vec::new();
     let (choice, is_set_lost) = without_set(&wanted.choice);
     if is_set_lost {
@@ -42,8 +42,8 @@ pub(super) fn tool_config(wanted: &ToolConfig) -> (ToolConfig, Vec<SchemaLoss>) 
 #[cfg(test)]
 mod tests {
     use crate::definitions::DefinitionOptions;
+    use crate::definitions::StrictTools;
     use crate::facts::ApiFormat;
-    use crate::strict::StrictTools;
     use serde_json::{Value, json};
     use toolkit_core::call::{ToolChoice, ToolConfig};
     use toolkit_core::definition::{TextFormat, ToolDefinition, ToolMetadata};

@@ -1,7 +1,7 @@
 //! Selects the strict tools of a request. The selection depends on all tools together.
 
+use super::limits::measure::Measure;
 use crate::facts::{Facts, Strictness};
-use crate::limits::measure::Measure;
 use std::fmt;
 use toolkit_core::definition::{ToolDefinition, ToolKind};
 
@@ -40,10 +40,10 @@ impl fmt::Display for NotStrict {
 
 /// The decision for each tool of a request.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     /// Whether each tool is strict.
-    pub(super) strict: Vec<bool>,
-    pub(super) refused: Vec<NotStrict>,
+    pub(crate) strict: Vec<bool>,
+    pub(crate) refused: Vec<NotStrict>,
 }
 
 /// Selects the strict tools of a request.
@@ -55,7 +55,7 @@ pub(super) struct Plan {
 /// If the strict tools of a request share limits, tools marked as strict are selected before other tools.
 /// Within both groups, tools with fewer optional parameters and unions are selected first, so that many tools
 /// can be strict. If two tools have equally many, the earlier tool is selected first.
-pub(super) fn plan(facts: &Facts, definitions: &[&ToolDefinition], wanted: StrictTools) -> Plan {
+pub(crate) fn plan(facts: &Facts, definitions: &[&ToolDefinition], wanted: StrictTools) -> Plan {
     let mut strict = vec![false; definitions.len()];
     let mut candidates = Vec::new();
     let mut refused = Vec::new();

@@ -1,10 +1,11 @@
 //! The fields that tool definitions have in every API: name, description and schema.
 
+use super::options::DefinitionOptions;
+use super::standard;
 use crate::facts::ApiFormat;
-use crate::facts::Facts;
+use crate::facts::{Api, Facts};
 use crate::json::fields::{Fields, text};
 use crate::json::unknown_fields;
-use crate::standard;
 use serde_json::Value;
 use toolkit_core::definition::{TextFormat, ToolDefinition, ToolKind};
 use toolkit_core::name::WireNames;
@@ -39,12 +40,12 @@ pub(crate) struct DefinitionEncoder<'a> {
 
 impl<'a> DefinitionEncoder<'a> {
     /// Returns the provider's spelling of the tool name.
-    pub(super) fn name(&self) -> &'a str {
+    pub(crate) fn name(&self) -> &'a str {
         self.how.names.spell(self.definition.name.as_str())
     }
 
     /// Returns the output schema, if the request includes output schemas.
-    pub(super) fn output(&self) -> Option<Value> {
+    pub(crate) fn output(&self) -> Option<Value> {
         let mut schema = self.definition.output_schema().filter(|_| self.how.outputs)?.clone();
         booleans_to_objects(&mut schema);
         Some(schema)
@@ -52,7 +53,7 @@ impl<'a> DefinitionEncoder<'a> {
 
     /// Converts the schema of the parameters to the provider's dialect and records the losses. Their paths begin with
     /// `/parameters`. Names that the provider refuses get another spelling.
-    pub(super) fn parameters(&mut self) -> Value {
+    pub(crate) fn parameters(&mut self) -> Value {
         let mut converted = self.how.dialect.convert(&self.definition.parameters);
         self.lose_inside("/parameters", converted.losses);
         if !self.how.parameters.is_identity() {
@@ -62,7 +63,7 @@ impl<'a> DefinitionEncoder<'a> {
     }
 
     /// Returns the examples of arguments, with the provider's spellings of the parameter names.
-    pub(super) fn input_examples(&self) -> Vec<Value> {
+    pub(crate) fn input_examples(&self) -> Vec<Value> {
         let spelled = |example: &Value| {
             let spell = |name: &str| self.parameter_spelling(name);
             let spelled = rename_members(&self.definition.parameters, &example.to_string(), &spell);
@@ -77,20 +78,20 @@ impl<'a> DefinitionEncoder<'a> {
     }
 
     /// Records losses inside of the part of the definition at `place`.
-    pub(super) fn lose_inside(&mut self, place: &str, losses: Vec<SchemaLoss>) {
+    pub(crate) fn lose_inside(&mut self, place: &str, losses: Vec<SchemaLoss>) {
         for mut loss in losses {
             loss.path.insert_str(0, place);
             self.losses.push(loss);
         }
     }
 
-    pub(super) fn lose(&mut self, path: impl Into<String>, keyword: &str, reason: impl Into<String>) {
+    pub(crate) fn lose(&mut self, path: impl Into<String>, keyword: &str, reason: impl Into<String>) {
         self.losses.push(SchemaLoss::new(path.into(), keyword, reason.into()));
     }
 
     /// Reports each of the `settings` that the definition uses, because the API has no field for it. If `reason` is
     /// `None`, each setting has a reason of its own.
-    pub(super) fn report_unsupported(&mut self, settings: &[&str], reason: Option<&str>) {
+    pub(crate) fn report_unsupported(&mut self, settings: &[&str], reason: Option<&str>) {
         let metadata = &self.definition.metadata;
         let has_output = self.how.outputs && self.definition.output_schema().is_some();
         let is_custom = self.definition.kind != ToolKind::Function;
@@ -119,7 +120,7 @@ impl<'a> DefinitionEncoder<'a> {
 
 /// Returns the losses for metadata that was received from another API and is not sent. Keys for which `is_sent` returns
 /// `true` are skipped. Other `meta` is for the program only, such as `_meta` of an MCP server, and no API is to have it.
-pub(super) fn unsupported_metadata(
+pub(crate) fn unsupported_metadata(
     definition: &ToolDefinition,
     facts: &Facts,
     is_sent: impl Fn(&str) -> bool,
@@ -149,7 +150,7 @@ pub(crate) struct EncodedDefinition {
 
 /// Removes the definition of the program's tool called `name` from the entries of a request, and returns the
 /// definition.
-pub(super) fn take_named(entries: &mut Vec<Value>, name: &str) -> Option<Value> {
+pub(crate) fn take_named(entries: &mut Vec<Value>, name: &str) -> Option<Value> {
     let is_own = |tool: &Value| matches!(text(tool, "type"), "" | "function" | "custom");
     let at = entries.iter().position(|tool| is_own(tool) && text(tool, "name") == name)?;
     Some(entries.remove(at))
@@ -157,7 +158,7 @@ pub(super) fn take_named(entries: &mut Vec<Value>, name: &str) -> Option<Value> 
 
 /// Returns the grammar of a custom tool as the fields `syntax` and `definition`. Returns `None` if the tool
 /// accepts any text.
-pub(super) fn grammar(format: &TextFormat) -> Option<Fields> {
+pub(crate) fn grammar(format: &TextFormat) -> Option<Fields> {
     let (syntax, grammar) = match format {
         TextFormat::Text => return None,
         TextFormat::Lark(grammar) => ("lark", grammar),
@@ -167,4 +168,55 @@ pub(super) fn grammar(format: &TextFormat) -> Option<Fields> {
         ("syntax".to_owned(), syntax.into()),
         ("definition".to_owned(), grammar.as_str().into()),
     ]))
+}
+
+/// Writes the `tools` of a request.
+pub(crate) trait DefinitionCodec: Api + Sync {
+    /// Writes one definition. [`encode_definition`](Self::encode_definition) reports the settings that the
+    /// API cannot express.
+    fn write_definition(&self, encoder: &mut DefinitionEncoder<'_>) -> Value;
+
+    /// Returns the name of the program's tool that runs the calls of the hosted tool `tool`. Returns `None` if the
+    /// provider runs `tool` itself.
+    fn answered_by<'a>(&self, _tool: &'a Value) -> Option<&'a str> {
+        None
+    }
+
+    /// Adjusts the tools `entries` of a request before the hosted tool `tool` is added. If one of the program's tools
+    /// runs the calls of `tool`, the definition of the program's tool is removed.
+    ///
+    /// Returns the entry to add for `tool`, or `None` if `tool` was added to an existing entry.
+    fn hosted_entry(&self, tool: &Value, entries: &mut Vec<Value>) -> Option<Value> {
+        if let Some(name) = self.answered_by(tool) {
+            take_named(entries, name);
+        }
+        Some(tool.clone())
+    }
+
+    /// Returns the name of a definition's namespace, in APIs that group tools. Returns `None` in other APIs.
+    fn namespace<'a>(
+        &self,
+        _definition: &'a ToolDefinition,
+        _options: &DefinitionOptions,
+    ) -> Option<&'a str> {
+        None
+    }
+
+    /// Writes the group of all tools of a namespace. `first` is the definition of the first tool, and `tools` is the
+    /// JSON of all tools in the group, separated by commas.
+    fn write_namespace(&self, _first: &ToolDefinition, _options: &DefinitionOptions, tools: &str) -> String {
+        tools.to_owned()
+    }
+
+    fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
+        let mut encoder = DefinitionEncoder { definition, how, losses: Vec::new() };
+        let mut json = self.write_definition(&mut encoder);
+        if let (Some(Value::Object(stored)), Value::Object(json)) =
+            (definition.metadata.meta.get(self.facts().name), &mut json)
+        {
+            unknown_fields::restore(json, stored);
+        }
+        encoder.report_unsupported(self.facts().unsupported, None);
+        EncodedDefinition { json, losses: encoder.losses }
+    }
 }
