@@ -3,13 +3,13 @@
 //! The traits for definitions, for the tool config and for the parts of a stream are in the modules of the types that
 //! they use.
 
+use crate::call::pairing::{CallKey, Entry};
 use crate::call::{DecodedPayload, Message, OutgoingCall};
 use crate::definitions::declaration::DefinitionCodec;
 use crate::definitions::tool_config::ChoiceCodec;
 use crate::facts::Api;
 use crate::json::WireError;
 use crate::json::fields::Fields;
-use crate::pairing::{CallKey, Entry};
 use crate::response::Response;
 use crate::stream::assembly::Assembly;
 use crate::stream::part::PartCodec;

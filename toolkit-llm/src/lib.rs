@@ -61,15 +61,12 @@ mod definitions;
 mod event_stream;
 mod facts;
 mod format;
-mod history;
 pub mod hosted;
-mod ids;
 mod json;
 #[cfg(feature = "model")]
 mod message;
 #[cfg(feature = "model")]
 pub mod model;
-mod pairing;
 mod reading;
 #[cfg(feature = "model")]
 pub mod record;

@@ -1,12 +1,12 @@
 //! Converts a payload into calls, responses, and messages for the history.
 
+use crate::call::ids;
+use crate::call::sanitize;
+use crate::call::sanitize::IdForm;
 use crate::call::{DecodedPayload, Message, MessagePart};
 use crate::codec::Codec;
 use crate::facts::IdRule;
-use crate::history;
-use crate::history::IdForm;
 use crate::hosted;
-use crate::ids;
 use crate::json::WireError;
 use crate::response::Response;
 use crate::response::{FinishReason, Usage};
@@ -59,8 +59,8 @@ pub(crate) fn request_ids<'a>(
     ids: impl IntoIterator<Item = &'a str>,
 ) -> Vec<String> {
     match codec.facts().ids {
-        Some(_) if form == IdForm::Nine => history::nine_character_ids(ids),
-        Some(IdRule { rule, is_strict }) => history::ids(rule, is_strict || form == IdForm::Strict, ids),
+        Some(_) if form == IdForm::Nine => sanitize::nine_character_ids(ids),
+        Some(IdRule { rule, is_strict }) => sanitize::ids(rule, is_strict || form == IdForm::Strict, ids),
         None => ids.into_iter().map(ToOwned::to_owned).collect(),
     }
 }

@@ -3,9 +3,9 @@
 pub(crate) mod losses;
 
 use crate::call::OutgoingCall;
+use crate::call::sanitize::IdForm;
 use crate::codec::Codec;
 use crate::facts::MistralForm;
-use crate::history::IdForm;
 use crate::json::WireError;
 use crate::reading;
 use crate::results::json_content;

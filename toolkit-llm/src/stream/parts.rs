@@ -9,9 +9,9 @@ mod release;
 
 use super::event::StreamEvent;
 use super::part::{PartCodec, PartKey, StreamedPart};
+use crate::call::ids::CallIds;
 use crate::call::{KnownCalls, WireCall};
 use crate::hosted::HostedCalls;
-use crate::ids::CallIds;
 use crate::json::fields::set_at;
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap};

@@ -2,6 +2,7 @@
 
 use super::media::{blocks, text_block};
 use super::{Anthropic, FACTS, unfinished};
+use crate::call::pairing::{CallKey, Entry, NO_OUTPUT};
 use crate::call::{Arguments, Message, OutgoingCall};
 use crate::codec::{HistoryCodec, RepairCodec, ResultCodec};
 use crate::definitions::EncodedToolConfig;
@@ -11,7 +12,6 @@ use crate::definitions::tool_config::{ChoiceCodec, without_set};
 use crate::facts::result_rule::{CallIds, Replies, ResultPlace, ResultRule};
 use crate::json::fields::{Fields, set, set_at, text};
 use crate::json::texts;
-use crate::pairing::{CallKey, Entry, NO_OUTPUT};
 use crate::repair::{part_entries, user_message};
 use crate::results::{error_message, is_blank};
 use serde_json::{Value, json};

@@ -53,7 +53,7 @@ impl HistoryCodec for Cohere {
         set(&mut fields, "id", call.id);
         set(&mut fields, "type", "function");
         let arguments = call.arguments.into_text();
-        function_call(fields, call.name, crate::history::arguments(&arguments))
+        function_call(fields, call.name, crate::call::sanitize::arguments(&arguments))
     }
 
     /// Writes a message with all fields received, except empty ones. A message without text and calls is

@@ -3,6 +3,7 @@
 
 use super::spelling::{get, list};
 use super::{FACTS, Gemini};
+use crate::call::pairing::CallKey;
 use crate::call::{DecodedPayload, Message, WireCall};
 use crate::codec::ResponseCodec;
 use crate::hosted::{HostedCall, HostedPart};
@@ -10,7 +11,6 @@ use crate::json::WireError;
 use crate::json::error::{Report, check_role, failed};
 use crate::json::fields::{Fields, camel, element, field, is_true, optional, text};
 use crate::json::texts;
-use crate::pairing::CallKey;
 use crate::response::{FinishReason, Response};
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;

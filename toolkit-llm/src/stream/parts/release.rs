@@ -2,7 +2,7 @@
 
 use super::Parts;
 use crate::call::WireCall;
-use crate::ids;
+use crate::call::ids;
 use crate::stream::event::StreamEvent;
 use crate::stream::part::StreamedPart;
 use crate::stream::scan::ObjectScanner;

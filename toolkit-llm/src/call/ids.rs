@@ -7,7 +7,7 @@ use toolkit_core::name::fnv1a;
 
 /// Returns one id for each call: the provider's id, or a generated unique id. The same calls always get the
 /// same ids, also in another turn. Other calls get other ids.
-pub(super) fn complete<'a>(calls: impl IntoIterator<Item = (&'a Value, Option<&'a str>)>) -> Vec<CallId> {
+pub(crate) fn complete<'a>(calls: impl IntoIterator<Item = (&'a Value, Option<&'a str>)>) -> Vec<CallId> {
     let (calls, given): (Vec<&Value>, Vec<Option<&str>>) = calls.into_iter().unzip();
     if given.iter().all(Option::is_some) {
         return given.into_iter().flatten().map(CallId::from).collect();
@@ -19,7 +19,7 @@ pub(super) fn complete<'a>(calls: impl IntoIterator<Item = (&'a Value, Option<&'
 
 /// Returns whether this module generated the id. Generated ids are not sent to APIs in which ids are
 /// optional.
-pub(super) fn is_generated(id: &str) -> bool {
+pub(crate) fn is_generated(id: &str) -> bool {
     let Some((digest, number)) = id.strip_prefix("call_").and_then(|rest| rest.split_once('_')) else {
         return false;
     };
@@ -30,7 +30,7 @@ pub(super) fn is_generated(id: &str) -> bool {
 /// The ids of the calls in one response. Generated ids begin with a digest of a seed, so the ids of two turns
 /// differ.
 #[derive(Debug, Default, Clone)]
-pub(super) struct CallIds {
+pub(crate) struct CallIds {
     digest: Option<u32>,
     number: usize,
     taken: HashSet<String>,
@@ -38,13 +38,13 @@ pub(super) struct CallIds {
 
 impl CallIds {
     /// Returns whether `id` is the id of an earlier call.
-    pub(super) fn contains(&self, id: &str) -> bool {
+    pub(crate) fn contains(&self, id: &str) -> bool {
         self.taken.contains(id)
     }
 
     /// Returns `given`, the provider's id. If it is missing, returns a generated id, different from the ids
     /// of all earlier calls. `seed` is called for the first generated id only.
-    pub(super) fn settle(&mut self, given: Option<&str>, seed: impl FnOnce() -> Value) -> CallId {
+    pub(crate) fn settle(&mut self, given: Option<&str>, seed: impl FnOnce() -> Value) -> CallId {
         if let Some(id) = given {
             self.taken.insert(id.to_owned());
             return CallId::from(id);

@@ -14,7 +14,7 @@ use toolkit_schema::__private::extract_object;
 
 /// Replaces the illegal characters of a tool name with `_` and shortens the name to the maximum length.
 /// Results refer to calls by id, so they still match.
-pub(super) fn name(rule: NameRule, name: &str) -> Cow<'_, str> {
+pub(crate) fn name(rule: NameRule, name: &str) -> Cow<'_, str> {
     if rule.accepts(name) {
         return Cow::Borrowed(name);
     }
@@ -27,13 +27,13 @@ pub(super) fn name(rule: NameRule, name: &str) -> Cow<'_, str> {
 ///
 /// An id from another provider may have illegal characters. These are replaced, and a digest of the original
 /// id is added. So a call and its result get the same new id, and different calls get different ids.
-pub(super) fn id(rule: NameRule, id: &str) -> Cow<'_, str> {
+pub(crate) fn id(rule: NameRule, id: &str) -> Cow<'_, str> {
     if rule.accepts(id) { Cow::Borrowed(id) } else { Cow::Owned(rule.hashed(id, 0)) }
 }
 
 /// The form of call ids in a request, chosen by the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum IdForm {
+pub(crate) enum IdForm {
     /// Ids follow the rule of the API.
     Usual,
     /// Ids follow the rule of the API, and illegal ids are always replaced.
@@ -46,7 +46,7 @@ pub(super) enum IdForm {
 ///
 /// Results in the order of their calls get the same ids as the calls. If `is_strict` is `false`, distinct ids stay
 /// unchanged, even if they are illegal.
-pub(super) fn ids<'a>(
+pub(crate) fn ids<'a>(
     rule: NameRule,
     is_strict: bool,
     given: impl IntoIterator<Item = &'a str>,
@@ -57,7 +57,7 @@ pub(super) fn ids<'a>(
 
 /// Returns distinct ids for the calls of a turn, each with exactly nine letters and digits. Ids of another
 /// form are replaced by a digest.
-pub(super) fn nine_character_ids<'a>(given: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+pub(crate) fn nine_character_ids<'a>(given: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let is_legal = |id: &str| id.len() == 9 && id.bytes().all(|b| b.is_ascii_alphanumeric());
     let digest = |id: &str, salt| {
         let digits = (0..9).scan(fnv1a(id, salt), |rest, _| {
@@ -102,7 +102,7 @@ fn distinct<'a>(
 /// If the text is an object, it stays exactly as the model wrote it. Missing arguments become `{}`. A JSON string, a
 /// list or a fence around an object becomes this object, because the tool received it in this form. Any other text
 /// becomes the value of the member `invalid_arguments`, so the model sees its own text together with the error result.
-pub(super) fn arguments(text: &str) -> Cow<'_, str> {
+pub(crate) fn arguments(text: &str) -> Cow<'_, str> {
     match text.trim() {
         "" | "null" => Cow::Borrowed("{}"),
         _ if is_object(text) => Cow::Borrowed(text),
