@@ -97,14 +97,16 @@ pub use stream::{StreamAccumulator, StreamEnd, StreamEvent};
 pub use writer::HistoryWriter;
 
 #[cfg(feature = "model")]
-pub use message::{AssistantMessage, Message, Messages, NativeMessages, ToolMessage, UserMessage};
+pub use message::{
+    AssistantMessage, Message, Messages, ModelResponse, NativeMessages, ToolMessage, UserMessage,
+};
 #[cfg(feature = "model")]
 pub use model::{
     chat_model::ChatModel,
     error::{ModelError, ModelErrorKind},
     options::ModelOptions,
+    price::Price,
     request::ModelRequest,
-    response::{ModelResponse, Price},
     retry::ModelRetry,
     stream::ModelStream,
 };

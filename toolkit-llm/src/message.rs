@@ -1,8 +1,11 @@
 //! The messages of a conversation.
 
 mod list;
+mod response;
 
 pub use list::Messages;
+pub(crate) use response::Paid;
+pub use response::{ModelResponse, RequestLoss};
 
 use crate::response::Usage;
 use serde::{Deserialize, Serialize};

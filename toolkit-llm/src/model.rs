@@ -10,14 +10,15 @@ pub(crate) mod error;
 mod fallback;
 pub(crate) mod options;
 mod overflow;
+pub(crate) mod price;
 mod priced;
 mod report;
 pub(crate) mod request;
-pub(crate) mod response;
 pub(crate) mod retry;
 mod settings;
 pub(crate) mod stream;
 
+pub use crate::message::RequestLoss;
 #[doc(hidden)]
 pub use bill::{Account, Bill, Billing, Unreported};
 pub use boxed::BoxModel;
@@ -28,10 +29,9 @@ pub(crate) use error::{ModelError, ModelErrorKind, has_media};
 pub use fallback::Fallback;
 pub(crate) use options::ModelOptions;
 pub use options::{OutputFormat, OutputLosses};
+pub(crate) use price::Price;
 pub use priced::Priced;
 pub(crate) use request::ModelRequest;
-pub use response::RequestLoss;
-pub(crate) use response::{FinishReason, ModelResponse, Price, Usage};
 pub use retry::Retrying;
 pub use settings::{CachePoint, Effort, PromptCache, ServerState, ServiceTier, Thinking};
 pub(crate) use stream::ModelStream;

@@ -1,9 +1,9 @@
 //! A scripted model for tests.
 
 use crate::helpers::lock;
+use crate::message::ModelResponse;
 use crate::model::{
-    ChatModel, ChatSpan, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, OutputFormat,
-    OutputLosses,
+    ChatModel, ChatSpan, ModelError, ModelErrorKind, ModelRequest, ModelStream, OutputFormat, OutputLosses,
 };
 use crate::stream::StreamEvent;
 use std::collections::VecDeque;
@@ -191,7 +191,7 @@ debug!(ScriptedModel, self, "remaining": self.remaining(), "requests": lock(&sel
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::FinishReason;
+    use crate::response::FinishReason;
 
     #[tokio::test]
     async fn adjacent_calls_form_one_answer() {

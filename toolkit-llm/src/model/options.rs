@@ -1,9 +1,10 @@
 //! Options for the answer of a model.
 
-use super::{PromptCache, RequestLoss, ServerState, ServiceTier, Thinking};
+use super::{PromptCache, ServerState, ServiceTier, Thinking};
 use crate::facts::ApiFormat;
 use crate::facts::Server;
 use crate::hosted::HostedTool;
+use crate::message::RequestLoss;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;

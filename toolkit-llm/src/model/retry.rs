@@ -1,7 +1,8 @@
 //! Retries of failed model calls.
 
 use super::bill::{Attempt, Unreported};
-use super::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream};
+use super::{ChatModel, ModelError, ModelRequest, ModelStream};
+use crate::message::ModelResponse;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The default maximum of pauses.

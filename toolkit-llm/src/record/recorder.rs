@@ -3,7 +3,8 @@
 use super::exchange::{Answer, Exchange, fingerprint, recorded, unusable};
 use super::secrets::Secrets;
 use crate::helpers::{MAX_NESTING, check_nesting, lock};
-use crate::model::{ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream};
+use crate::message::ModelResponse;
+use crate::model::{ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelStream};
 use crate::stream::StreamEvent;
 use futures_core::Stream;
 use std::fmt;

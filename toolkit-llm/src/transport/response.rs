@@ -3,8 +3,10 @@
 use crate::facts::ApiFormat;
 use crate::facts::Server;
 use crate::json::WireError;
+use crate::message::ModelResponse;
 use crate::message::{AssistantMessage, NativeMessages};
-use crate::model::{FinishReason, ModelError, ModelResponse, ServerState};
+use crate::model::{ModelError, ServerState};
+use crate::response::FinishReason;
 use crate::response::Response;
 use serde_json::Value;
 

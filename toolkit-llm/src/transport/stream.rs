@@ -6,11 +6,10 @@ use crate::facts::ApiFormat;
 use crate::facts::Server;
 use crate::json::WireError;
 use crate::message::NativeMessages;
-use crate::model::{
-    FinishReason, ModelError, ModelErrorKind, ModelOptions, ModelResponse, RequestLoss, ServerState, Usage,
-    has_media,
-};
+use crate::message::{ModelResponse, RequestLoss};
+use crate::model::{ModelError, ModelErrorKind, ModelOptions, ServerState, has_media};
 use crate::response::Response;
+use crate::response::{FinishReason, Usage};
 use crate::stream::{StreamAccumulator, StreamEnd, StreamEvent};
 use futures_core::Stream;
 use serde_json::Value;

@@ -8,9 +8,9 @@ use super::response::read_response;
 use super::stream::ResponseEvents;
 use crate::facts::ApiFormat;
 use crate::facts::Server;
+use crate::message::{ModelResponse, RequestLoss};
 use crate::model::{
-    ChatModel, ChatSpan, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, OutputFormat,
-    OutputLosses, RequestLoss,
+    ChatModel, ChatSpan, ModelError, ModelErrorKind, ModelRequest, ModelStream, OutputFormat, OutputLosses,
 };
 use serde_json::Value;
 use std::sync::Arc;

@@ -2,12 +2,11 @@
 
 use super::tool::{AnswerTools, instructions};
 use super::{Answer, AnswerMode};
+use crate::message::ModelResponse;
 use crate::message::{AssistantMessage, Message, ToolMessage, UserMessage};
 use crate::model::answer::AnswerReader;
-use crate::model::{
-    Bill, ChatModel, ChatSpan, FinishReason, ModelError, ModelErrorKind, ModelRequest, ModelResponse,
-    OutputFormat,
-};
+use crate::model::{Bill, ChatModel, ChatSpan, ModelError, ModelErrorKind, ModelRequest, OutputFormat};
+use crate::response::FinishReason;
 use std::sync::Arc;
 use toolkit_core::{BuildError, ErrorKind, ToolChoice, ToolError, ToolParams, ToolResult};
 

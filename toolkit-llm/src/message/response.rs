@@ -1,14 +1,13 @@
 //! Responses of models.
 
-use super::bill::Paid;
+use super::AssistantMessage;
 use crate::hosted::HostedCall;
-use crate::message::AssistantMessage;
+use crate::response::{FinishReason, Usage};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::ops::AddAssign;
 use toolkit_core::ToolCall;
 use toolkit_core::schema::SchemaLoss;
-
-pub(crate) use crate::response::{FinishReason, Usage};
 
 /// The response of a model.
 ///
@@ -33,10 +32,10 @@ pub struct ModelResponse {
     /// The token counts.
     pub usage: Usage,
     /// The token counts of failed attempts before this response, which the provider bills, too.
-    /// [`Fallback`](super::Fallback) and [`Retrying`](super::Retrying) set it.
+    /// [`Fallback`](crate::model::Fallback) and [`Retrying`](crate::model::Retrying) set it.
     #[serde(skip_serializing_if = "Usage::is_empty")]
     pub failed_usage: Usage,
-    /// The tokens of `usage` and `failed_usage` of models with a [price of their own](super::Priced), and their cost.
+    /// The tokens of `usage` and `failed_usage` of models with a [price of their own](crate::model::Priced), and their cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[doc(hidden)]
     pub paid: Option<Box<Paid>>,
@@ -70,16 +69,6 @@ impl ModelResponse {
     }
 }
 
-impl ModelResponse {
-    /// Returns the cost of the response and of the failed attempts before it, if all these tokens are of models with a
-    /// [price of their own](super::Priced).
-    #[must_use]
-    pub fn cost(&self) -> Option<f64> {
-        let bill = self.billed();
-        (bill.paid.usage == bill.usage).then(|| bill.cost(&Price::default()))
-    }
-}
-
 from! { ModelResponse:
     text: &str | String => Self::text(text);
     message: AssistantMessage => Self { message, ..Self::default() };
@@ -92,6 +81,20 @@ setters! { ModelResponse:
     with_finish(finish: FinishReason) = finish;
     /// Sets the parts of the request that the model has not received.
     with_losses(losses: Vec<RequestLoss>) = losses;
+}
+
+/// The tokens of models with a price of their own, and what they cost.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Paid {
+    pub(crate) usage: Usage,
+    pub(crate) cost: f64,
+}
+
+impl AddAssign for Paid {
+    fn add_assign(&mut self, other: Self) {
+        self.usage += other.usage;
+        self.cost += other.cost;
+    }
 }
 
 /// A part of a request that the model has not received, because the API cannot express the part.
@@ -118,56 +121,4 @@ impl fmt::Display for RequestLoss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` at {}: {}", self.keyword, self.path, self.reason)
     }
-}
-
-/// The price of one million tokens, in any currency.
-///
-/// ```
-/// use toolkit_ai::llm::{Price, Usage};
-///
-/// let price = Price::per_million(3.0, 15.0);
-/// assert_eq!(price.cost(Usage::new(1_000_000, 200_000)), 6.0);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-#[non_exhaustive]
-pub struct Price {
-    /// The price of one million input tokens.
-    pub input: f64,
-    /// The price of one million input tokens read from a cache. `None` means the price of
-    /// [`input`](Self::input).
-    pub cached_input: Option<f64>,
-    /// The price of one million input tokens written into a cache. `None` means the price of
-    /// [`input`](Self::input).
-    pub cache_write: Option<f64>,
-    /// The price of one million output tokens.
-    pub output: f64,
-}
-
-impl Price {
-    /// Creates a price for input and output tokens.
-    #[must_use]
-    pub fn per_million(input: f64, output: f64) -> Self {
-        Self { input, cached_input: None, cache_write: None, output }
-    }
-
-    /// Returns the cost of the tokens in `usage`.
-    #[must_use]
-    pub fn cost(&self, usage: Usage) -> f64 {
-        let cached = usage.cached_input_tokens.min(usage.input_tokens);
-        let written = usage.cache_write_tokens.min(usage.input_tokens - cached);
-        let parts = [
-            (usage.input_tokens - cached - written, self.input),
-            (cached, self.cached_input.unwrap_or(self.input)),
-            (written, self.cache_write.unwrap_or(self.input)),
-            (usage.output_tokens, self.output),
-        ];
-        parts.into_iter().map(|(tokens, price)| tokens as f64 * price / 1e6).sum()
-    }
-}
-
-setters! { Price:
-    /// Sets the price of input tokens read from a cache.
-    with_cached_input(cached_input: f64) = Some(cached_input);
-    /// Sets the price of input tokens written into a cache.
-    with_cache_write(cache_write: f64) = Some(cache_write);
 }
