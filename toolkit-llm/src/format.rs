@@ -15,8 +15,8 @@ use crate::json::WireError;
 use crate::json::fields;
 use crate::json::unknown_fields;
 use crate::reading;
+use crate::reading::StreamAccumulator;
 use crate::response::{Response, Usage};
-use crate::stream::StreamAccumulator;
 use crate::stream::merge::overlay;
 #[cfg(feature = "model")]
 use crate::transport::RequestFacts;

@@ -58,7 +58,6 @@ mod apis;
 mod call;
 mod codec;
 mod definitions;
-mod event_stream;
 mod facts;
 mod format;
 pub mod hosted;
@@ -73,9 +72,6 @@ pub mod record;
 mod repair;
 mod response;
 mod results;
-#[cfg(feature = "model")]
-mod scripted;
-mod sse;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -92,8 +88,9 @@ pub use definitions::{
 pub use facts::{ApiFormat, UnknownApiFormat};
 pub use format::ConfiguredFormat;
 pub use json::WireError;
+pub use reading::{StreamAccumulator, StreamEnd};
 pub use response::{FinishReason, Response, Usage};
-pub use stream::{StreamAccumulator, StreamEnd, StreamEvent};
+pub use stream::StreamEvent;
 pub use writer::HistoryWriter;
 
 #[cfg(feature = "model")]
@@ -108,10 +105,9 @@ pub use model::{
     price::Price,
     request::ModelRequest,
     retry::ModelRetry,
+    scripted::ScriptedModel,
     stream::ModelStream,
 };
-#[cfg(feature = "model")]
-pub use scripted::ScriptedModel;
 
 /// What the crates of this workspace share. Programs do not use it.
 #[cfg(feature = "model")]

@@ -15,6 +15,7 @@ mod priced;
 mod report;
 pub(crate) mod request;
 pub(crate) mod retry;
+pub(crate) mod scripted;
 mod settings;
 pub(crate) mod stream;
 

@@ -1,5 +1,9 @@
 //! Converts a payload into calls, responses, and messages for the history.
 
+mod accumulator;
+#[cfg(test)]
+mod argument_tests;
+
 use crate::call::ids;
 use crate::call::sanitize;
 use crate::call::sanitize::IdForm;
@@ -11,6 +15,7 @@ use crate::json::WireError;
 use crate::response::Response;
 use crate::response::{FinishReason, Usage};
 use crate::stream::assembly::Assembly;
+pub use accumulator::{StreamAccumulator, StreamEnd};
 use serde_json::Value;
 use std::borrow::Cow;
 use toolkit_core::call::{CallId, ToolCall};

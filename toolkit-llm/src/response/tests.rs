@@ -224,7 +224,7 @@ fn cohere(body: &Value) -> Vec<Value> {
 /// Returns the bytes of an event in the encoding of the API.
 fn encode(format: ApiFormat, event: &Value) -> Vec<u8> {
     match format {
-        ApiFormat::Bedrock => crate::event_stream::tests::encode_event(event),
+        ApiFormat::Bedrock => crate::stream::event_stream::tests::encode_event(event),
         ApiFormat::Ollama => format!("{event}\n").into_bytes(),
         _ => format!("data: {event}\n\n").into_bytes(),
     }

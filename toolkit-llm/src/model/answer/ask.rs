@@ -157,8 +157,8 @@ impl Question {
 mod tests {
     use super::*;
     use crate::model::options::ModelOptions;
+    use crate::model::scripted::ScriptedModel;
     use crate::response::Usage;
-    use crate::scripted::ScriptedModel;
     use crate::transport;
     use serde_json::json;
     use toolkit_core::schemars::JsonSchema;

@@ -2,7 +2,8 @@
 
 use crate::apis::anthropic::FACTS;
 use crate::facts::ApiFormat::Anthropic;
-use crate::stream::{StreamEnd, StreamEvent};
+use crate::reading::StreamEnd;
+use crate::stream::StreamEvent;
 use crate::tests::{any_json, check_payload, pieces};
 use crate::translate::RequestFormat;
 use proptest::collection::{btree_map, vec};

@@ -1,7 +1,7 @@
 //! Tests of the events for pieces of arguments.
 
-use super::StreamEvent;
 use crate::facts::ApiFormat;
+use crate::stream::StreamEvent;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

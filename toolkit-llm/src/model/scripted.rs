@@ -1,10 +1,10 @@
 //! A scripted model for tests.
 
-use crate::helpers::lock;
-use crate::message::ModelResponse;
-use crate::model::{
+use super::{
     ChatModel, ChatSpan, ModelError, ModelErrorKind, ModelRequest, ModelStream, OutputFormat, OutputLosses,
 };
+use crate::helpers::lock;
+use crate::message::ModelResponse;
 use crate::stream::StreamEvent;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -1,8 +1,8 @@
 //! Decodes streamed bytes into events. The bytes are text, a list in JSON, or the binary event stream of Amazon Web
 //! Services.
 
-use crate::sse::{LONGEST, SseDecoder, TOO_LONG};
-use crate::stream::scan::ObjectScanner;
+use super::scan::ObjectScanner;
+use super::sse::{LONGEST, SseDecoder, TOO_LONG};
 use serde_json::Value;
 
 /// The length of a message's prelude in bytes: two lengths and a checksum of four bytes each.
@@ -16,7 +16,7 @@ const CHECKSUM: usize = 4;
 /// A binary event stream begins with the length of its first message, so its first byte is zero. Text never
 /// begins with a zero byte. A list in JSON begins with `[`, and neither a server-sent event nor an object does.
 #[derive(Debug, Default)]
-pub(super) enum EventDecoder {
+pub(crate) enum EventDecoder {
     #[default]
     Empty,
     Text(SseDecoder),
@@ -29,7 +29,7 @@ impl EventDecoder {
     ///
     /// # Errors
     /// A description of the expected value, if the bytes contain something else.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, &'static str> {
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, &'static str> {
         let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
         if let (Self::Empty, Some(first)) = (&self, first) {
             *self = match first {
@@ -48,7 +48,7 @@ impl EventDecoder {
 
     /// Returns the last event of a response in text form, if the text ended without an empty line after the
     /// event.
-    pub(super) fn finish(&mut self) -> Option<String> {
+    pub(crate) fn finish(&mut self) -> Option<String> {
         match self {
             Self::Text(decoder) => decoder.finish(),
             Self::Empty | Self::List(_) | Self::Binary(_) => None,
@@ -58,7 +58,7 @@ impl EventDecoder {
 
 /// Decodes a list of JSON objects, as Gemini sends its events without `alt=sse`. Each object is an event.
 #[derive(Debug, Default)]
-pub(super) struct Elements {
+pub(crate) struct Elements {
     received: Vec<u8>,
     scanner: ObjectScanner,
     /// Whether a value other than an object has arrived. Nothing more is then decoded.
@@ -95,7 +95,7 @@ impl Elements {
 /// length, the length of its headers, the checksum of both lengths, the headers, the payload, and the
 /// checksum of the message.
 #[derive(Debug, Default)]
-pub(super) struct Messages {
+pub(crate) struct Messages {
     received: Vec<u8>,
     /// Whether a message was damaged. The start of the next message is then unknown, so nothing more can be
     /// decoded.

@@ -1,22 +1,22 @@
 //! Decodes streamed bytes into events. The bytes are server-sent events, or JSON objects that begin on a line of their own.
 
-use crate::stream::scan::ObjectScanner;
+use super::scan::ObjectScanner;
 
 /// The maximum size of one event in bytes. No event of a model's answer is longer.
-pub(super) const LONGEST: usize = 64 << 20;
+pub(crate) const LONGEST: usize = 64 << 20;
 
 /// The beginnings of the lines of a server-sent event.
 const FIELDS: [&[u8]; 5] = [b"data", b"event", b"id", b"retry", b":"];
 
 /// The value expected in place of an event that is longer than [`LONGEST`].
-pub(super) const TOO_LONG: &str = "an event of at most 64 MiB";
+pub(crate) const TOO_LONG: &str = "an event of at most 64 MiB";
 
 /// Decodes the events in the bytes of a response. The bytes may be split anywhere: within a line, a line
 /// break, or a character.
 ///
 /// The format is that of the HTML standard, section "Server-sent events".
 #[derive(Debug, Default)]
-pub(super) struct SseDecoder {
+pub(crate) struct SseDecoder {
     line: Vec<u8>,
     data: Option<Vec<u8>>,
     /// A JSON object that goes on in the next line, and its end. Google writes an error in lines, also after events.
@@ -28,7 +28,7 @@ pub(super) struct SseDecoder {
 
 impl SseDecoder {
     /// Processes the next bytes. Returns the `data` of each event completed by these bytes.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, &'static str> {
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, &'static str> {
         let mut events = Vec::new();
         for part in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
             let (text, end) = match part.split_last() {
@@ -55,7 +55,7 @@ impl SseDecoder {
 
     /// Returns the last event, if the response ended without an empty line after the event. Some servers end
     /// a response like this.
-    pub(super) fn finish(&mut self) -> Option<String> {
+    pub(crate) fn finish(&mut self) -> Option<String> {
         let completed = self.end_line();
         completed.or_else(|| self.data.take().map(text))
     }
