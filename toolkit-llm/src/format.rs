@@ -2,6 +2,7 @@
 
 mod render;
 mod turns;
+mod writer;
 
 use crate::apis::*;
 use crate::codec::Codec;
@@ -25,6 +26,7 @@ use serde_json::{Map, Value};
 use toolkit_core::call::{ToolCall, ToolConfig};
 use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::WireNames;
+pub use writer::HistoryWriter;
 
 /// Connects each format with its codec. A row has the variant of [`ApiFormat`], the module of its codec, and its feature.
 macro_rules! codecs {

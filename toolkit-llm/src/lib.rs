@@ -60,6 +60,7 @@ mod codec;
 mod definitions;
 mod facts;
 mod format;
+mod history;
 pub mod hosted;
 mod json;
 #[cfg(feature = "model")]
@@ -69,9 +70,7 @@ pub mod model;
 mod reading;
 #[cfg(feature = "model")]
 pub mod record;
-mod repair;
 mod response;
-mod results;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -79,19 +78,17 @@ mod tests;
 pub mod translate;
 #[cfg(feature = "model")]
 pub mod transport;
-mod writer;
 
 pub use definitions::{
     DefinitionLoss, DefinitionOptions, DefinitionReport, Definitions, EncodedToolConfig, LimitExceeded,
     NotStrict, RenamedParameter, StrictTools,
 };
 pub use facts::{ApiFormat, UnknownApiFormat};
-pub use format::ConfiguredFormat;
+pub use format::{ConfiguredFormat, HistoryWriter};
 pub use json::WireError;
 pub use reading::{StreamAccumulator, StreamEnd};
 pub use response::{FinishReason, Response, Usage};
 pub use stream::StreamEvent;
-pub use writer::HistoryWriter;
 
 #[cfg(feature = "model")]
 pub use message::{

@@ -20,7 +20,7 @@ use crate::facts::ApiFormat;
 use crate::json::WireError;
 use crate::json::fields::Fields;
 pub(crate) use choices::encode_received_config;
-pub(crate) use received_results::{encode_received_results, result_losses};
+pub(crate) use received_results::{RECEIVED, encode_received_results};
 use serde_json::{Map, Value};
 use toolkit_core::ToolResult;
 use toolkit_core::call::ToolConfig;

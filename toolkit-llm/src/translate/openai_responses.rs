@@ -7,9 +7,9 @@ use super::{RequestCodec, RequestTools, ResultForm, openai, received_definitions
 use crate::apis::openai::Form;
 use crate::apis::openai_responses::client::{self, CallKind, REPEATED, is_result};
 use crate::apis::openai_responses::{CUSTOM, CUSTOM_OUTPUT, FACTS, NAMESPACE, OpenAiResponses};
+use crate::history::results::json_content;
 use crate::json::WireError;
 use crate::json::fields::{Fields, copy, elements, field, kind, object, only, optional, set, text};
-use crate::results::json_content;
 use serde_json::Value;
 use std::collections::HashMap;
 use toolkit_core::call::{ProviderExtras, ToolConfig};

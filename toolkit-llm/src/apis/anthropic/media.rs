@@ -1,8 +1,8 @@
 //! Converts the contents of messages and results to content blocks.
 
 use crate::facts::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, canonical, media_of};
+use crate::history::results::{is_blank, unsendable};
 use crate::json::fields::text;
-use crate::results::{is_blank, unsendable};
 use serde_json::{Value, json};
 use toolkit_core::output::{Content, JsonText, Media, MediaData};
 

@@ -6,8 +6,8 @@ use super::read::is_call;
 use crate::call::pairing::{CallKey, Entry, NO_OUTPUT};
 use crate::codec::RepairCodec;
 use crate::facts::result_rule::{CallIds, Replies, ResultPlace, ResultRule};
+use crate::history::repair::part_entries;
 use crate::json::fields::{Fields, set_at, text};
-use crate::repair::part_entries;
 use serde_json::{Value, json};
 use toolkit_schema::SchemaLoss;
 

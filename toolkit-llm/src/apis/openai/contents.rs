@@ -3,7 +3,7 @@
 use crate::call::sanitize;
 use crate::facts::Facts;
 use crate::facts::media::{MediaKind, MediaTable, accepted, address, base64, canonical, file_name};
-use crate::results::{attachments, output_text, result_text, unsendable};
+use crate::history::results::{attachments, output_text, result_text, unsendable};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use toolkit_core::ToolResult;

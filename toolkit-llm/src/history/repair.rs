@@ -1,13 +1,13 @@
 //! Repairs histories, so that every call has one result, at a position that the API accepts. The rule of an API
 //! is a [`ResultRule`](crate::facts::result_rule::ResultRule).
 
+use super::results::is_blank;
 use crate::call::ids;
 use crate::call::pairing::{CallKey, Entry, Pairing};
 use crate::codec::Codec;
 use crate::facts::IdRule;
 use crate::facts::result_rule::{CallIds, Replies, ResultPlace};
 use crate::json::fields::list;
-use crate::results::is_blank;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 

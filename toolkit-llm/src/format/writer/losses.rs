@@ -89,7 +89,7 @@ impl HistoryWriter<'_> {
             let contents = result.outcome.as_ref().map_or(&[][..], ToolOutput::content);
             let losses = self.losses(contents, true, &format!("/{index}"));
             #[cfg(feature = "translate")]
-            let losses = [losses, crate::translate::result_losses(self.codec, result, index)].concat();
+            let losses = [losses, super::received::result_losses(self.codec, result, index)].concat();
             losses
         });
         losses.flatten().collect()
@@ -186,7 +186,7 @@ impl ApiFormat {
 const TEXTS: [&str; 5] = ["text", "output_text", "refusal", "", "citationsContent"];
 
 /// The fields of messages and of their texts that are sent to every API, or that describe only the message itself.
-pub(crate) const FIELDS: [&str; 20] = [
+pub(super) const FIELDS: [&str; 20] = [
     "role",
     "type",
     "id",
@@ -220,7 +220,7 @@ fn others<'a>(json: &'a Value, known: &'static [&str]) -> impl Iterator<Item = &
 
 /// Returns whether a value has no content: `null`, `false`, an empty string, or a list or an object of such
 /// values.
-pub(crate) fn is_empty(value: &Value) -> bool {
+pub(super) fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
         Value::String(text) => text.is_empty(),

@@ -1,14 +1,16 @@
 //! Encodes calls and results for a history, with matching names and ids.
 
-pub(crate) mod losses;
+mod losses;
+#[cfg(feature = "translate")]
+mod received;
 
 use crate::call::OutgoingCall;
 use crate::call::sanitize::IdForm;
 use crate::codec::Codec;
 use crate::facts::MistralForm;
+use crate::history::results::json_content;
 use crate::json::WireError;
 use crate::reading;
-use crate::results::json_content;
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::call::ToolCall;
@@ -51,7 +53,7 @@ pub struct HistoryWriter<'a> {
 }
 
 impl<'a> HistoryWriter<'a> {
-    pub(super) const fn new(codec: &'static dyn Codec, names: &'a WireNames) -> Self {
+    pub(crate) const fn new(codec: &'static dyn Codec, names: &'a WireNames) -> Self {
         Self { codec, names, ids: IdForm::Usual, generation: None, has_model: false, tool_references: false }
     }
 
