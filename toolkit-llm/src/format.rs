@@ -17,10 +17,10 @@ use crate::json::fields;
 use crate::json::unknown_fields;
 use crate::reading;
 use crate::reading::StreamAccumulator;
+#[cfg(feature = "model")]
+use crate::request::RequestFacts;
 use crate::response::{Response, Usage};
 use crate::stream::merge::overlay;
-#[cfg(feature = "model")]
-use crate::transport::RequestFacts;
 pub use render::ConfiguredFormat;
 use serde_json::{Map, Value};
 use toolkit_core::call::{ToolCall, ToolConfig};

@@ -70,6 +70,8 @@ pub mod model;
 mod reading;
 #[cfg(feature = "model")]
 pub mod record;
+#[cfg(feature = "model")]
+mod request;
 mod response;
 mod stream;
 #[cfg(test)]

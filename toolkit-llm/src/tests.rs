@@ -6,6 +6,7 @@ mod cut;
 mod deviations;
 mod histories;
 mod pairs;
+mod prompt_cache;
 mod properties;
 mod received;
 mod references;

@@ -1,6 +1,6 @@
 //! What models of Anthropic refuse, in each API that reaches them.
 
-use crate::transport::RequestBuilder;
+use crate::request::RequestBuilder;
 
 /// Removes the sampling options that the model refuses. `paths` are the paths of `temperature` and `top_p` in the body.
 ///

@@ -2,7 +2,7 @@
 
 use crate::facts::Server;
 use crate::model::Thinking;
-use crate::transport::{RequestBuilder, RequestFacts};
+use crate::request::{RequestBuilder, RequestFacts};
 use serde_json::json;
 
 static FACTS: RequestFacts = RequestFacts {

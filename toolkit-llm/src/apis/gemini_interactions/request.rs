@@ -2,7 +2,7 @@
 
 use crate::facts::Server;
 use crate::model::{Effort, Thinking};
-use crate::transport::{InstructionsField, RequestBuilder, RequestFacts};
+use crate::request::{InstructionsField, RequestBuilder, RequestFacts};
 use serde_json::json;
 use toolkit_schema::__private::LoopExits;
 

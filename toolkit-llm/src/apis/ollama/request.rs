@@ -2,7 +2,7 @@
 
 use crate::facts::Server;
 use crate::model::{Effort, Thinking};
-use crate::transport::{RequestBuilder, RequestFacts};
+use crate::request::{RequestBuilder, RequestFacts};
 
 static FACTS: RequestFacts = RequestFacts {
     provider: "ollama",

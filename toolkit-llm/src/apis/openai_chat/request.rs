@@ -2,7 +2,7 @@
 
 use crate::apis::openai::request::{OPENAI, write_key};
 use crate::facts::Server;
-use crate::transport::{CacheSupport, RequestFacts};
+use crate::request::{CacheSupport, RequestFacts};
 use toolkit_schema::SchemaLoss;
 
 /// The reason reported for an option whose field only some servers with the API understand.

@@ -7,7 +7,7 @@ use crate::apis::openai::request::{OPENAI, TIERS, write_effort};
 use crate::facts::Server;
 use crate::message::{Message, NativeMessages};
 use crate::model::{ModelRequest, ServerState, Thinking};
-use crate::transport::{InstructionsField, RequestBuilder, RequestFacts};
+use crate::request::{InstructionsField, RequestBuilder, RequestFacts};
 use serde_json::{Value, json};
 
 static FACTS: RequestFacts = RequestFacts {

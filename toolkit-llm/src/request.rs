@@ -1,10 +1,13 @@
 //! The request body while it is being built, and the facts about requests of an API: everything in a body beside its
 //! tools and messages.
 
+mod cache;
+
 use crate::facts::ApiFormat;
 use crate::facts::Server;
 use crate::message::{Message, NativeMessages};
 use crate::model::{ModelRequest, PromptCache};
+pub(crate) use cache::with_lifetime;
 use serde_json::{Map, Value, json};
 use toolkit_schema::__private::LoopExits;
 use toolkit_schema::{SchemaDialect, SchemaLoss};
@@ -21,12 +24,13 @@ pub(crate) struct RequestBuilder<'a> {
 }
 
 impl<'a> RequestBuilder<'a> {
-    pub(super) fn new(format: ApiFormat, server: Server, model: &'a str, request: &'a ModelRequest) -> Self {
-        let server = match server {
-            Server::Own if request.options.standard_fields => Server::Standard,
-            server => server,
-        };
-        let facts = format.request_facts(server);
+    pub(crate) fn new(
+        format: ApiFormat,
+        facts: &'static RequestFacts,
+        server: Server,
+        model: &'a str,
+        request: &'a ModelRequest,
+    ) -> Self {
         Self { format, facts, server, model, request, body: Map::new(), losses: Vec::new() }
     }
 
