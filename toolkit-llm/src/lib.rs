@@ -48,11 +48,8 @@
     allow(unreachable_code, unused_mut, unused_variables)
 )]
 
-#[cfg(feature = "model")]
 #[macro_use]
 mod helpers;
-#[macro_use]
-mod setters;
 
 mod apis;
 mod call;

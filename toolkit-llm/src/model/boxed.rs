@@ -1,5 +1,6 @@
 //! Boxed models, for choosing a model at run time.
 
+use super::forward::forward_properties;
 use super::{ChatModel, ModelError, ModelRequest, ModelStream, OutputFormat, OutputLosses};
 use crate::helpers::BoxFuture;
 use crate::message::ModelResponse;

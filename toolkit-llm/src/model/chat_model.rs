@@ -1,6 +1,7 @@
 //! [`ChatModel`]: whatever answers requests.
 
 use super::answer::{Answer, ask};
+use super::forward::forward_properties;
 use super::{BoxModel, ModelError, ModelRequest, ModelStream, OutputFormat, OutputLosses};
 use crate::message::ModelResponse;
 use std::sync::Arc;

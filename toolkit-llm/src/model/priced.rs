@@ -1,6 +1,7 @@
 //! A model with a price.
 
 use super::bill::Bill;
+use super::forward::forward_properties;
 use super::{ChatModel, ModelError, ModelRequest, ModelStream, Price};
 use crate::message::ModelResponse;
 

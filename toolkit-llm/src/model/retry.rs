@@ -1,6 +1,7 @@
 //! Retries of failed model calls.
 
 use super::bill::{Attempt, Unreported};
+use super::forward::forward_properties;
 use super::{ChatModel, ModelError, ModelRequest, ModelStream};
 use crate::message::ModelResponse;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -4,7 +4,7 @@ use super::exchange::{Answer, Exchange, fingerprint, recorded, unusable};
 use super::secrets::Secrets;
 use crate::helpers::{MAX_NESTING, check_nesting, lock};
 use crate::message::ModelResponse;
-use crate::model::{ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelStream};
+use crate::model::{ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelStream, forward_properties};
 use crate::stream::StreamEvent;
 use futures_core::Stream;
 use std::fmt;
