@@ -157,7 +157,7 @@ impl HistoryCodec for Anthropic {
         }
         // The service refuses a message that ends with a thinking block. A response that was cut off during
         // thinking ends like this.
-        while ends_with_thinking(&blocks) {
+        while unfinished::ends_with_thinking(&blocks) {
             blocks.pop();
         }
         assistant(blocks)
@@ -180,10 +180,6 @@ impl HistoryCodec for Anthropic {
         }
         json!({"role": "user", "content": blocks})
     }
-}
-
-pub(super) fn ends_with_thinking(blocks: &[Value]) -> bool {
-    blocks.last().is_some_and(|block| matches!(text(block, "type"), "thinking" | "redacted_thinking"))
 }
 
 fn assistant(blocks: Vec<Value>) -> Vec<Value> {
