@@ -288,6 +288,3 @@ pub(crate) fn calls(parts: impl IntoIterator<Item = HostedPart>) -> Vec<HostedCa
     }
     hosted.calls
 }
-
-#[cfg(test)]
-mod tests;

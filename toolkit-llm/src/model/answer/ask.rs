@@ -159,8 +159,6 @@ mod tests {
     use crate::model::options::ModelOptions;
     use crate::model::scripted::ScriptedModel;
     use crate::response::Usage;
-    use crate::transport;
-    use serde_json::json;
     use toolkit_core::schemars::JsonSchema;
     use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
 
@@ -180,17 +178,6 @@ mod tests {
     fn tools() -> ToolRegistry {
         let look = ClosureTool::new("look", "", |_: City| "").unwrap();
         ToolRegistry::from_tools([look]).unwrap()
-    }
-
-    #[tokio::test]
-    async fn a_provider_that_expresses_the_schema_enforces_it() {
-        let model = ScriptedModel::new().text(OSLO);
-        assert_eq!(model.ask::<City>("Where?").await.unwrap().value, oslo());
-        let request = &model.requests()[0];
-        assert_eq!(request.options.output.as_ref().map(|output| output.name.as_str()), Some("City"));
-        let body =
-            transport::encode_request(crate::facts::ApiFormat::OpenAiResponses, "m", request, false).body;
-        assert_eq!(body["text"]["format"]["schema"]["required"], json!(["name", "population"]));
     }
 
     #[tokio::test]

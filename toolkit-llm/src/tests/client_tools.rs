@@ -1,6 +1,6 @@
 //! Tests of calls to tools that the provider defines and the program runs, complete and streamed, and of their results.
 
-use super::CLIENT;
+use crate::apis::openai_responses::client::CLIENT;
 use crate::facts::ApiFormat;
 use crate::stream::StreamEvent;
 use crate::translate::RequestFormat;

@@ -1,8 +1,8 @@
 //! Tests of hosted tools in definitions, and of their calls in responses and streams.
 
-use super::{HostedTool, anthropic, gemini, openai};
 use crate::definitions::{DefinitionOptions, Definitions};
 use crate::facts::ApiFormat;
+use crate::hosted::{HostedTool, anthropic, gemini, openai};
 use crate::translate::RequestFormat;
 use serde_json::{Value, json};
 use toolkit_core::definition::ToolDefinition;

@@ -3,9 +3,9 @@
 mod cut;
 mod usage;
 
-use super::*;
 use crate::facts::ApiFormat;
-use serde_json::json;
+use crate::response::Response;
+use serde_json::{Value, json};
 use toolkit_core::name::WireNames;
 
 #[track_caller]
