@@ -1,5 +1,6 @@
 //! Encodes calls and results for a history, with matching names and ids.
 
+mod common_fields;
 mod losses;
 #[cfg(feature = "translate")]
 mod received;

@@ -1,6 +1,7 @@
 //! The parts of a history that an API cannot express.
 
 use super::HistoryWriter;
+use super::common_fields::{FIELDS, is_empty};
 use crate::facts::ApiFormat;
 use crate::json::fields::{list, text};
 use serde_json::Value;
@@ -185,30 +186,6 @@ impl ApiFormat {
 /// The types of parts with text of the answer.
 const TEXTS: [&str; 5] = ["text", "output_text", "refusal", "", "citationsContent"];
 
-/// The fields of messages and of their texts that are sent to every API, or that describe only the message itself.
-pub(super) const FIELDS: [&str; 20] = [
-    "role",
-    "type",
-    "id",
-    "index",
-    "status",
-    "phase",
-    "name",
-    "content",
-    "parts",
-    "text",
-    "refusal",
-    "tool_calls",
-    "function_call",
-    "reasoning",
-    "reasoning_content",
-    "reasoning_details",
-    "thinking",
-    "thinking_blocks",
-    "tool_plan",
-    "cache_control",
-];
-
 /// Returns the names of all other fields of `json` that have a value.
 fn others<'a>(json: &'a Value, known: &'static [&str]) -> impl Iterator<Item = &'a str> {
     let fields = json.as_object().into_iter().flatten();
@@ -216,18 +193,6 @@ fn others<'a>(json: &'a Value, known: &'static [&str]) -> impl Iterator<Item = &
         !known.contains(&name.as_str()) && !name.starts_with("thought") && !is_empty(value)
     });
     fields.map(|(name, _)| name.as_str())
-}
-
-/// Returns whether a value has no content: `null`, `false`, an empty string, or a list or an object of such
-/// values.
-pub(super) fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null | Value::Bool(false) => true,
-        Value::String(text) => text.is_empty(),
-        Value::Array(list) => list.iter().all(is_empty),
-        Value::Object(fields) => fields.values().all(is_empty),
-        _ => false,
-    }
 }
 
 /// Returns whether a value is a message with parts rather than a part itself.

@@ -1,6 +1,6 @@
 //! The losses of results that were read from a request of another API.
 
-use super::losses::{FIELDS, is_empty};
+use super::common_fields::{FIELDS, is_empty};
 use crate::codec::Codec;
 use crate::facts::ApiFormat;
 use crate::translate::RECEIVED;
