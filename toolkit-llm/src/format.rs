@@ -6,15 +6,11 @@ mod writer;
 
 use crate::apis::*;
 use crate::codec::Codec;
-use crate::definitions::EncodedToolConfig;
-use crate::definitions::Renderer;
-use crate::definitions::{DefinitionOptions, Definitions};
+use crate::definitions::{DefinitionOptions, Definitions, EncodedToolConfig, Renderer};
 #[cfg(feature = "model")]
 use crate::facts::Server;
 use crate::facts::{Api, ApiFormat, Facts};
-use crate::json::WireError;
-use crate::json::fields;
-use crate::json::unknown_fields;
+use crate::json::{WireError, fields, unknown_fields};
 use crate::reading;
 use crate::reading::StreamAccumulator;
 #[cfg(feature = "model")]

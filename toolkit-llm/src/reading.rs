@@ -4,16 +4,13 @@ mod accumulator;
 #[cfg(test)]
 mod argument_tests;
 
-use crate::call::ids;
-use crate::call::sanitize;
 use crate::call::sanitize::IdForm;
-use crate::call::{DecodedPayload, Message, MessagePart};
+use crate::call::{DecodedPayload, Message, MessagePart, ids, sanitize};
 use crate::codec::Codec;
 use crate::facts::IdRule;
 use crate::hosted;
 use crate::json::WireError;
-use crate::response::Response;
-use crate::response::{FinishReason, Usage};
+use crate::response::{FinishReason, Response, Usage};
 use crate::stream::assembly::Assembly;
 pub use accumulator::{StreamAccumulator, StreamEnd};
 use serde_json::Value;

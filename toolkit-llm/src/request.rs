@@ -3,8 +3,7 @@
 
 mod cache;
 
-use crate::facts::ApiFormat;
-use crate::facts::Server;
+use crate::facts::{ApiFormat, Server};
 use crate::message::{Message, NativeMessages};
 use crate::model::{ModelRequest, PromptCache};
 pub(crate) use cache::with_lifetime;

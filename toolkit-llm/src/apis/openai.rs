@@ -9,8 +9,7 @@ pub(crate) mod request;
 pub(crate) use contents::Contents;
 
 use crate::definitions::EncodedToolConfig;
-use crate::definitions::declaration::DefinitionCodec;
-use crate::definitions::declaration::{DefinitionEncoder, grammar};
+use crate::definitions::declaration::{DefinitionCodec, DefinitionEncoder, grammar};
 use crate::definitions::tool_config::ChoiceCodec;
 use crate::facts::Api;
 use crate::json::fields::{Fields, set, unknown};

@@ -2,8 +2,7 @@
 
 use super::options::DefinitionOptions;
 use super::standard;
-use crate::facts::ApiFormat;
-use crate::facts::{Api, Facts};
+use crate::facts::{Api, ApiFormat, Facts};
 use crate::json::fields::{Fields, text};
 use crate::json::unknown_fields;
 use serde_json::Value;

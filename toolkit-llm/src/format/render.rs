@@ -1,8 +1,6 @@
 //! Renders the definitions of a registry in an API format.
 
-use crate::definitions::EncodedToolConfig;
-use crate::definitions::standard;
-use crate::definitions::{DefinitionOptions, Definitions, Fragment, Renderer};
+use crate::definitions::{DefinitionOptions, Definitions, EncodedToolConfig, Fragment, Renderer, standard};
 use crate::facts::ApiFormat;
 use std::sync::Arc;
 use toolkit_core::call::ToolConfig;

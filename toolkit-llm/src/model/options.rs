@@ -1,8 +1,7 @@
 //! Options for the answer of a model.
 
 use super::{PromptCache, ServerState, ServiceTier, Thinking};
-use crate::facts::ApiFormat;
-use crate::facts::Server;
+use crate::facts::{ApiFormat, Server};
 use crate::hosted::HostedTool;
 use crate::message::RequestLoss;
 use serde::Serialize;

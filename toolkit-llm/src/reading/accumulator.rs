@@ -3,8 +3,7 @@
 use crate::codec::Codec;
 use crate::json::WireError;
 use crate::json::fields::Fields;
-use crate::response::Response;
-use crate::response::{FinishReason, Usage};
+use crate::response::{FinishReason, Response, Usage};
 use crate::stream::StreamEvent;
 use crate::stream::assembly::Assembly;
 use crate::stream::event_stream::EventDecoder;

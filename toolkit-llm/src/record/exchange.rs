@@ -1,8 +1,7 @@
 //! One recorded model call: a request and its answer.
 
 use super::secrets::Secrets;
-use crate::message::ModelResponse;
-use crate::message::{Message, store_details};
+use crate::message::{Message, ModelResponse, store_details};
 use crate::model::{ModelError, ModelErrorKind, ModelRequest};
 use crate::stream::StreamEvent;
 use serde::{Deserialize, Serialize};

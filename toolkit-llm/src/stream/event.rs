@@ -2,9 +2,7 @@
 
 use crate::hosted::HostedCall;
 #[cfg(feature = "model")]
-use crate::message::ModelResponse;
-#[cfg(feature = "model")]
-use crate::message::NativeMessages;
+use crate::message::{ModelResponse, NativeMessages};
 #[cfg(feature = "model")]
 use crate::response::Usage;
 use toolkit_core::CallId;

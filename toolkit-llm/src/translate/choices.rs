@@ -3,9 +3,8 @@
 use super::{RequestCodec, RequestFormat, received_definitions};
 use crate::codec::Codec;
 use crate::definitions::EncodedToolConfig;
-use crate::json::WireError;
 use crate::json::fields::{camel, only};
-use crate::json::unknown_fields;
+use crate::json::{WireError, unknown_fields};
 use serde_json::{Map, Value};
 use toolkit_core::call::{ProviderExtras, ToolConfig};
 use toolkit_core::name::WireNames;

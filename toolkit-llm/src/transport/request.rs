@@ -1,16 +1,13 @@
 //! The body of a request.
 
-use super::extra;
-use super::settings;
+use super::{extra, settings};
 use crate::definitions::DefinitionOptions;
-use crate::facts::ApiFormat;
-use crate::facts::Server;
+use crate::facts::{ApiFormat, Server};
 use crate::format::HistoryWriter;
 use crate::hosted::HostedTool;
 use crate::message::{Message, NativeMessages};
 use crate::model::ModelRequest;
-use crate::request::InstructionsField;
-use crate::request::RequestBuilder;
+use crate::request::{InstructionsField, RequestBuilder};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use toolkit_core::ToolConfig;

@@ -1,13 +1,10 @@
 //! Conversion of complete responses from the JSON of an API.
 
-use crate::facts::ApiFormat;
-use crate::facts::Server;
+use crate::facts::{ApiFormat, Server};
 use crate::json::WireError;
-use crate::message::ModelResponse;
-use crate::message::{AssistantMessage, NativeMessages};
+use crate::message::{AssistantMessage, ModelResponse, NativeMessages};
 use crate::model::{ModelError, ServerState};
-use crate::response::FinishReason;
-use crate::response::Response;
+use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
 /// Parses the complete body of a response.

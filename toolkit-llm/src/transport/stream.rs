@@ -2,15 +2,12 @@
 
 use super::fragment::{EventStream, Fragment};
 use super::response::{blocked, is_beside_text, model_response, read_response};
-use crate::facts::ApiFormat;
-use crate::facts::Server;
+use crate::facts::{ApiFormat, Server};
 use crate::json::WireError;
-use crate::message::NativeMessages;
-use crate::message::{ModelResponse, RequestLoss};
+use crate::message::{ModelResponse, NativeMessages, RequestLoss};
 use crate::model::{ModelError, ModelErrorKind, ModelOptions, ServerState, has_media};
 use crate::reading::{StreamAccumulator, StreamEnd};
-use crate::response::Response;
-use crate::response::{FinishReason, Usage};
+use crate::response::{FinishReason, Response, Usage};
 use crate::stream::StreamEvent;
 use futures_core::Stream;
 use serde_json::Value;

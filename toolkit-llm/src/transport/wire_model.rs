@@ -6,8 +6,7 @@ use super::fragment::EventStream;
 use super::request::encode_for;
 use super::response::read_response;
 use super::stream::ResponseEvents;
-use crate::facts::ApiFormat;
-use crate::facts::Server;
+use crate::facts::{ApiFormat, Server};
 use crate::message::{ModelResponse, RequestLoss};
 use crate::model::{
     ChatModel, ChatSpan, ModelError, ModelErrorKind, ModelRequest, ModelStream, OutputFormat, OutputLosses,

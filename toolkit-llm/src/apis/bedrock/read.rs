@@ -3,10 +3,9 @@
 use super::{Bedrock, FACTS};
 use crate::call::{DecodedPayload, Message, WireCall};
 use crate::codec::ResponseCodec;
-use crate::json::WireError;
 use crate::json::error::{Report, check_role, failed, reported_error};
 use crate::json::fields::{Fields, element, field, list, object, text, unknown};
-use crate::json::texts;
+use crate::json::{WireError, texts};
 use crate::response::{FinishReason, Response};
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;

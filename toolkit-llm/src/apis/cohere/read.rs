@@ -2,9 +2,8 @@
 
 use super::{Cohere, FACTS};
 use crate::apis::chat_messages::ChatResponse;
-use crate::json::WireError;
 use crate::json::fields::{Fields, element, field, optional, text};
-use crate::json::texts;
+use crate::json::{WireError, texts};
 use serde_json::Value;
 
 impl ChatResponse for Cohere {

@@ -2,12 +2,10 @@
 
 use super::media::{self, media_block, text_block};
 use super::{FACTS, GeminiInteractions};
-use crate::call::sanitize;
-use crate::call::{Message, OutgoingCall};
+use crate::call::{Message, OutgoingCall, sanitize};
 use crate::codec::{HistoryCodec, ResultCodec};
 use crate::definitions::EncodedToolConfig;
-use crate::definitions::declaration::DefinitionCodec;
-use crate::definitions::declaration::DefinitionEncoder;
+use crate::definitions::declaration::{DefinitionCodec, DefinitionEncoder};
 use crate::definitions::tool_config::ChoiceCodec;
 use crate::history::results::{output_parts, output_text, unsendable};
 use crate::json::fields::{Fields, set, set_in, text};

@@ -2,9 +2,8 @@
 
 use super::{FACTS, Ollama};
 use crate::apis::chat_messages::ChatResponse;
-use crate::json::WireError;
 use crate::json::fields::{Fields, field, optional};
-use crate::json::texts;
+use crate::json::{WireError, texts};
 
 impl ChatResponse for Ollama {
     const NAME: &'static str = FACTS.name;

@@ -3,9 +3,7 @@
 use super::{FACTS, Ollama};
 use crate::apis::chat_messages::ToolMessages;
 use crate::apis::openai::function_call;
-use crate::call::ids;
-use crate::call::sanitize;
-use crate::call::{Message, OutgoingCall};
+use crate::call::{Message, OutgoingCall, ids, sanitize};
 use crate::codec::HistoryCodec;
 use crate::definitions::EncodedToolConfig;
 use crate::definitions::tool_config::ChoiceCodec;

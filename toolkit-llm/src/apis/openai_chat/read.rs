@@ -3,10 +3,9 @@
 use super::{FACTS, OpenAiChat};
 use crate::call::{Arguments, DecodedPayload, Message, MessagePart, WireCall, is_same_object};
 use crate::codec::ResponseCodec;
-use crate::json::WireError;
 use crate::json::error::{Report, check_role, failed};
 use crate::json::fields::{Fields, element, field, only, optional, set, text};
-use crate::json::texts;
+use crate::json::{WireError, texts};
 use crate::response::{FinishReason, Response, Usage, count};
 use serde_json::{Value, json};
 use std::borrow::Cow;

@@ -7,10 +7,9 @@ use super::read::{TEXTS, content_is_empty, legacy, read_call, reported_error, te
 use crate::apis::openai::nested_call;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
-use crate::json::WireError;
 use crate::json::error::failed;
 use crate::json::fields::{Fields, element, field, object, set, text};
-use crate::json::texts;
+use crate::json::{WireError, texts};
 use crate::response::FinishReason;
 use crate::stream::StreamEvent;
 use crate::stream::assembly::{Assembly, StreamedMessage};

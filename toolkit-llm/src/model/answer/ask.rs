@@ -2,8 +2,7 @@
 
 use super::tool::{AnswerTools, instructions};
 use super::{Answer, AnswerMode};
-use crate::message::ModelResponse;
-use crate::message::{AssistantMessage, Message, ToolMessage, UserMessage};
+use crate::message::{AssistantMessage, Message, ModelResponse, ToolMessage, UserMessage};
 use crate::model::answer::AnswerReader;
 use crate::model::{Bill, ChatModel, ChatSpan, ModelError, ModelErrorKind, ModelRequest, OutputFormat};
 use crate::response::FinishReason;

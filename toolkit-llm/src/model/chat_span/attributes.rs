@@ -1,7 +1,6 @@
 //! The values of span attributes: messages, tools and finish reasons.
 
-use crate::message::ModelResponse;
-use crate::message::{AssistantMessage, Message};
+use crate::message::{AssistantMessage, Message, ModelResponse};
 use crate::model::ModelRequest;
 use crate::response::FinishReason;
 use serde_json::{Value, json};

@@ -1,7 +1,6 @@
 //! Tests of fields that exist in only one API, with random and with fixed fields.
 
-use crate::definitions::StrictTools;
-use crate::definitions::{DefinitionOptions, Definitions};
+use crate::definitions::{DefinitionOptions, Definitions, StrictTools};
 use crate::facts::ApiFormat;
 use crate::translate::RequestFormat;
 use proptest::prelude::*;

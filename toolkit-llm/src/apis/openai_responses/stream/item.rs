@@ -1,9 +1,8 @@
 //! One item of a streamed response.
 
 use super::find;
-use crate::apis::openai_responses::client;
 use crate::apis::openai_responses::read::read_call;
-use crate::apis::openai_responses::{CUSTOM, FUNCTION};
+use crate::apis::openai_responses::{CUSTOM, FUNCTION, client};
 use crate::call as shared;
 use crate::json::fields::{self, Fields, kind, list, set};
 use crate::json::texts;
