@@ -60,6 +60,29 @@ const FLOORS: &[&str] = &[
 const MACRO_FLOORS: &[&str] =
     &["diag", "item", "attr", "docs", "draft", "model", "checked", "check", "expand", "toolset", "derive"];
 
+/// The rooms of `toolkit-llm`: the data, the parts of a codec, the models, the codecs, and what asks through them.
+const LLM_FLOORS: &[&str] = &[
+    "helpers",
+    "json",
+    "facts",
+    "hosted",
+    "response",
+    "message",
+    "call",
+    "definitions",
+    "stream",
+    "codec",
+    "model",
+    "history",
+    "request",
+    "reading",
+    "apis",
+    "translate",
+    "format",
+    "transport",
+    "record",
+];
+
 /// The rooms of `toolkit-agent`, in the order of the layers in its `docs/how-it-works.md`.
 const AGENT_FLOORS: &[&str] = &[
     "helpers",
@@ -181,6 +204,7 @@ fn upward_looks(folder: &str, floors: &[&str]) -> Vec<String> {
 fn rooms_look_only_down() {
     assert_eq!(upward_looks("toolkit-core/src", FLOORS), [""; 0]);
     assert_eq!(upward_looks("toolkit-macros/src", MACRO_FLOORS), [""; 0]);
+    assert_eq!(upward_looks("toolkit-llm/src", LLM_FLOORS), [""; 0]);
     assert_eq!(upward_looks("integrations/toolkit-agent/src", AGENT_FLOORS), [""; 0]);
 }
 
