@@ -1,6 +1,5 @@
 //! The tools of a server, checked and converted to definitions.
 
-use super::McpClient;
 use super::client_settings::ClientSettings;
 use super::deep_lists::MAX_TOOL_DEPTH;
 use rmcp::model::{Icon, Tool, ToolAnnotations};
@@ -80,15 +79,6 @@ impl Catalog {
             Err(fault) => notes.push(fault),
         }
         self.issues.extend(notes.into_iter().map(|(kind, message)| ToolIssue::new(&name, kind, message)));
-    }
-}
-
-impl McpClient {
-    /// Returns the entry of a tool in the server's list, as the server sent it: also with members that have no place in a
-    /// definition, such as those of extensions of the protocol. Nothing in it is checked, and no model sees it.
-    #[must_use]
-    pub fn listed_tool(&self, tool: &str) -> Option<Value> {
-        self.0.catalog.borrow().tools.get(tool).map(|tool| tool.entry.clone())
     }
 }
 

@@ -1,8 +1,8 @@
 //! Live registries that follow the tools of a server.
 
-use super::McpClient;
 use super::catalog::Catalog;
 use super::event::McpEvent;
+use super::mcp_client::McpClient;
 use std::sync::Arc;
 use tokio::sync::watch;
 use tokio_util::sync::DropGuard;

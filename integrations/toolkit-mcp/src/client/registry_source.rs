@@ -1,6 +1,6 @@
 //! A client wherever tools are taken.
 
-use super::McpClient;
+use super::mcp_client::McpClient;
 use toolkit_core::registry::{IntoRegistrySource, RegistrySource};
 use toolkit_core::{ToolCall, ToolContext, ToolDefinition, ToolError, ToolFuture, ToolProvider};
 

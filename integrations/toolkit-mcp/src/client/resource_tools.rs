@@ -1,6 +1,6 @@
 //! Tools with which a model lists and reads the resources of a server.
 
-use super::McpClient;
+use super::mcp_client::McpClient;
 use super::remote_resources::McpResource;
 use crate::macros::debug;
 use crate::mcp_error::McpError;

@@ -4,9 +4,8 @@
 #![expect(deprecated)]
 
 use super::event::McpEvent;
+use super::mcp_client::{ClientState, Link, McpClient};
 use super::session::Session;
-use super::supervise::Link;
-use super::{ClientState, McpClient};
 use crate::mcp_error::{McpError, McpErrorKind};
 use crate::request_span::RequestTarget;
 use rmcp::model::{SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams};

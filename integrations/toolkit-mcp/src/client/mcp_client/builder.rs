@@ -1,13 +1,13 @@
 //! Builder of clients.
 
-use super::client_settings::{ClientSettings, McpBackoff, McpProtocol};
-use super::elicitation::ElicitationHandler;
-use super::endpoint::McpEndpoint;
-use super::event::EVENTS_KEPT;
-use super::limits::McpLimits;
-use super::server_requests::{MOST_QUESTIONS, ServerRequestHandler};
-use super::tool_count::{ToolCount, ToolTotal};
-use super::{McpClient, McpEvents};
+use super::McpClient;
+use crate::client::client_settings::{ClientSettings, McpBackoff, McpProtocol};
+use crate::client::elicitation::ElicitationHandler;
+use crate::client::endpoint::McpEndpoint;
+use crate::client::event::{EVENTS_KEPT, McpEvent, McpEvents};
+use crate::client::limits::McpLimits;
+use crate::client::server_requests::{MOST_QUESTIONS, ServerRequestHandler};
+use crate::client::tool_count::{ToolCount, ToolTotal};
 use crate::macros::{debug, setters};
 use crate::mcp_error::{McpError, McpErrorKind};
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ use toolkit_core::name::Separator;
 pub struct McpClientBuilder {
     endpoint: McpEndpoint,
     settings: ClientSettings,
-    events: broadcast::Sender<super::McpEvent>,
+    events: broadcast::Sender<McpEvent>,
     total: ToolTotal,
 }
 

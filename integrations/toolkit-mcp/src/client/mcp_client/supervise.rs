@@ -1,9 +1,9 @@
 //! The background task of a client: lists changed tools again and restores lost connections.
 
 use super::ClientState;
-use super::event::McpEvent;
-use super::listing_pace::ListingPace;
-use super::session::Session;
+use crate::client::event::McpEvent;
+use crate::client::listing_pace::ListingPace;
+use crate::client::session::Session;
 use crate::mcp_error::{McpError, McpErrorKind};
 use rmcp::model::ServerNotification;
 use rmcp::service::Subscription;
@@ -13,7 +13,7 @@ use tokio::time::{sleep, sleep_until};
 
 /// The state of the connection.
 #[derive(Clone)]
-pub(super) enum Link {
+pub(crate) enum Link {
     /// The first attempt to connect is running.
     Starting,
     Up(Arc<Session>),

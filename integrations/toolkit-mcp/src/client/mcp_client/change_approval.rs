@@ -1,10 +1,10 @@
 //! Publishing tool lists, and approval of changed tools.
 
-use super::catalog::Catalog;
-use super::change::ToolListChange;
-use super::event::McpEvent;
 use super::supervise::Link;
 use super::{ClientState, McpClient};
+use crate::client::catalog::Catalog;
+use crate::client::change::ToolListChange;
+use crate::client::event::McpEvent;
 use crate::locks::lock;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use toolkit_core::foreign::{ToolIssue, ToolIssueKind};
 /// as [`McpEvent::Issues`], and is not published until approval.
 impl McpClient {
     /// Returns the fingerprints of all published tools, by name. A fingerprint is a hash of the tool's entry in
-    /// the tool list. Keep the fingerprints to [approve](super::McpClientBuilder::approved) the same
+    /// the tool list. Keep the fingerprints to [approve](crate::client::McpClientBuilder::approved) the same
     /// definitions after a restart.
     #[must_use]
     pub fn fingerprints(&self) -> BTreeMap<String, String> {
