@@ -20,7 +20,6 @@
 //! # }
 //! ```
 
-mod any_content;
 mod call_errors;
 mod catalog;
 mod change;

@@ -1,10 +1,9 @@
 //! One call of a server's tool.
 
-use super::any_content::any_outcome;
 use super::catalog::RemoteTool;
 use super::client_settings::ClientSettings;
 use super::connect_errors::chain;
-use super::content::{outcome, short};
+use super::content::{any_outcome, outcome, short};
 use super::server_requests::MOST_QUESTIONS;
 use super::session::{Pending, Session};
 use super::wire::ProgressSink;

@@ -1,6 +1,6 @@
 //! Results of calls in a form that the protocol does not know. The tool has run, so the readable parts are kept.
 
-use super::content::outcome;
+use super::outcome;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -14,7 +14,7 @@ const LONGEST_STRING: usize = 200;
 const LONGEST_PART: usize = 2_048;
 
 /// Converts a result of any form. What is not content in the form of the protocol becomes text.
-pub(super) fn any_outcome(result: Value) -> Result<ToolOutput, ToolError> {
+pub(crate) fn any_outcome(result: Value) -> Result<ToolOutput, ToolError> {
     let mut read = CallToolResult::default();
     let Value::Object(mut members) = result else {
         read.content = vec![ContentBlock::text(result.to_string())];
