@@ -24,11 +24,9 @@ mod call_errors;
 mod catalog;
 mod change;
 mod child_transport;
-mod client_settings;
 mod connect_errors;
 mod content;
 mod deep_lists;
-mod elicitation;
 mod endpoint;
 mod event;
 #[cfg(feature = "client-http")]
@@ -36,7 +34,6 @@ mod failure;
 mod follow;
 mod handshake;
 mod known_secrets;
-mod limits;
 mod listing_pace;
 #[cfg(feature = "auth")]
 mod login;
@@ -56,6 +53,7 @@ mod server_lines;
 mod server_requests;
 mod session;
 mod session_span;
+mod settings;
 mod stderr_tail;
 mod subscription;
 #[cfg(feature = "client-http")]
@@ -64,12 +62,9 @@ mod tool_count;
 mod wire;
 
 pub use change::{McpToolChange, ToolListChange};
-pub use client_settings::{McpBackoff, McpProtocol};
-pub use elicitation::{ElicitationAnswer, ElicitationHandler, ElicitationKind, ElicitationRequest};
 pub use endpoint::McpEndpoint;
 pub use event::{McpEvent, McpEvents};
 pub use follow::Following;
-pub use limits::McpLimits;
 #[cfg(feature = "auth")]
 pub use login::{FileTokenStore, Login, StoreLock, TokenStore};
 pub use mcp_client::{McpClient, McpClientBuilder};
@@ -80,6 +75,10 @@ pub use remote_prompts::{McpPrompt, McpPromptArgument, McpPromptMessage};
 pub use remote_resources::McpResource;
 pub use resource_tools::McpResourceTools;
 pub use session::McpServerInfo;
+pub use settings::{
+    ElicitationAnswer, ElicitationHandler, ElicitationKind, ElicitationRequest, McpBackoff, McpLimits,
+    McpProtocol,
+};
 pub use subscription::McpSubscription;
 #[cfg(feature = "client-http")]
 pub use token_source::{McpToken, TokenChallenge, TokenRequest, TokenSource};

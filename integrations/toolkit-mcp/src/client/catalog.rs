@@ -1,7 +1,7 @@
 //! The tools of a server, checked and converted to definitions.
 
-use super::client_settings::ClientSettings;
 use super::deep_lists::MAX_TOOL_DEPTH;
+use super::settings::ClientSettings;
 use rmcp::model::{Icon, Tool, ToolAnnotations};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -191,7 +191,7 @@ fn metadata(
 
 #[cfg(test)]
 mod tests {
-    use super::super::limits::McpLimits;
+    use super::super::settings::McpLimits;
     use super::*;
 
     /// Returns an entry of a tool list, with the fields of `extra` added.

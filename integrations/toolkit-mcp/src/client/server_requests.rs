@@ -3,9 +3,8 @@
 // Logging is deprecated since 2026-07-28, but servers of earlier versions use it.
 #![expect(deprecated)]
 
-use super::client_settings::ClientSettings;
-use super::elicitation::elicit;
 use super::event::McpEvent;
+use super::settings::{ClientSettings, elicit};
 use crate::locks::lock;
 use rmcp::ClientHandler;
 use rmcp::model::{

@@ -1,11 +1,11 @@
 //! One connection to a server.
 
-use super::client_settings::McpProtocol;
 use super::connect_errors::{chain, of_transport, refused};
 use super::endpoint::McpEndpoint;
 use super::handshake::{Attempt, Running};
 use super::listing_pace::LONGEST_PAUSE;
 use super::server_requests::{MOST_QUESTIONS, ServerRequestHandler};
+use super::settings::McpProtocol;
 use super::wire::Wire;
 use crate::locks::lock;
 use crate::mcp_error::{McpError, McpErrorKind};

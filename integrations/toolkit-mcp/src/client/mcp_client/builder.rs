@@ -1,12 +1,10 @@
 //! Builder of clients.
 
 use super::McpClient;
-use crate::client::client_settings::{ClientSettings, McpBackoff, McpProtocol};
-use crate::client::elicitation::ElicitationHandler;
 use crate::client::endpoint::McpEndpoint;
 use crate::client::event::{EVENTS_KEPT, McpEvent, McpEvents};
-use crate::client::limits::McpLimits;
 use crate::client::server_requests::{MOST_QUESTIONS, ServerRequestHandler};
+use crate::client::settings::{ClientSettings, ElicitationHandler, McpBackoff, McpLimits, McpProtocol};
 use crate::client::tool_count::{ToolCount, ToolTotal};
 use crate::macros::{debug, setters};
 use crate::mcp_error::{McpError, McpErrorKind};

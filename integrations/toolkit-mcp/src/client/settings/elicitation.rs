@@ -1,6 +1,6 @@
 //! Questions of servers to the user.
 
-use super::content::short;
+use crate::client::content::short;
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value};
 use std::net::Ipv6Addr;
@@ -92,7 +92,7 @@ where
 }
 
 /// The `dyn`-compatible form of [`ElicitationHandler`].
-pub(super) trait DynElicitationHandler: Send + Sync {
+pub(crate) trait DynElicitationHandler: Send + Sync {
     fn answer_boxed(
         &self,
         request: ElicitationRequest,
@@ -109,7 +109,7 @@ impl<H: ElicitationHandler> DynElicitationHandler for H {
 }
 
 /// Asks the handler. Declines the question if there is no handler.
-pub(super) async fn elicit(
+pub(crate) async fn elicit(
     handler: Option<&dyn DynElicitationHandler>,
     server: &str,
     request: ElicitRequestParams,

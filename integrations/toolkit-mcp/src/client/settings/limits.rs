@@ -5,7 +5,7 @@ use crate::macros::setters;
 /// The limits for the messages, tools and schemas of a server.
 ///
 /// If a tool exceeds a limit, the client shortens the description or leaves the tool out. In both cases, the
-/// client adds an [issue](super::McpClient::issues).
+/// client adds an [issue](crate::client::McpClient::issues).
 ///
 /// ```
 /// use toolkit_ai::mcp::client::McpLimits;

@@ -2,7 +2,7 @@
 
 use super::elicitation::DynElicitationHandler;
 use super::limits::McpLimits;
-use super::tool_count::SEARCH_ABOVE;
+use crate::client::tool_count::SEARCH_ABOVE;
 use crate::macros::setters;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -46,7 +46,7 @@ impl Default for McpBackoff {
 
 impl McpBackoff {
     /// Returns the pause before the attempt `attempt`, counted from 1.
-    pub(super) fn pause(&self, attempt: u32) -> Duration {
+    pub(crate) fn pause(&self, attempt: u32) -> Duration {
         let factor = 2_u32.saturating_pow(attempt.saturating_sub(1).min(16));
         let pause = self.first.saturating_mul(factor).min(self.longest);
         // A fresh `RandomState` hashes to a random number. From 0 to 20 % are added.
@@ -68,29 +68,29 @@ pub(super) type Permits = dyn Fn(&str) -> bool + Send + Sync;
 
 /// All settings of a client.
 #[derive(Clone)]
-pub(super) struct ClientSettings {
+pub(crate) struct ClientSettings {
     /// The name used for the server in messages.
-    pub(super) name: String,
-    pub(super) namespace: Option<String>,
-    pub(super) limits: McpLimits,
-    pub(super) connect_timeout: Duration,
-    pub(super) call_timeout: Duration,
-    pub(super) max_call_time: Duration,
-    pub(super) retries: u32,
-    pub(super) backoff: McpBackoff,
-    pub(super) protocol: McpProtocol,
-    pub(super) trust_annotations: bool,
-    pub(super) check_results: bool,
+    pub(crate) name: String,
+    pub(crate) namespace: Option<String>,
+    pub(crate) limits: McpLimits,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) call_timeout: Duration,
+    pub(crate) max_call_time: Duration,
+    pub(crate) retries: u32,
+    pub(crate) backoff: McpBackoff,
+    pub(crate) protocol: McpProtocol,
+    pub(crate) trust_annotations: bool,
+    pub(crate) check_results: bool,
     /// The fingerprints of approved tools; `None` if no tool needs approval.
-    pub(super) approved: Option<BTreeMap<String, String>>,
-    pub(super) block_changes: bool,
-    pub(super) elicitation: Option<Arc<dyn DynElicitationHandler>>,
+    pub(crate) approved: Option<BTreeMap<String, String>>,
+    pub(crate) block_changes: bool,
+    pub(crate) elicitation: Option<Arc<dyn DynElicitationHandler>>,
     /// Whether the program uses a tool, by its name on the server.
-    pub(super) permits: Option<Arc<Permits>>,
-    pub(super) client_name: String,
-    pub(super) client_version: String,
+    pub(crate) permits: Option<Arc<Permits>>,
+    pub(crate) client_name: String,
+    pub(crate) client_version: String,
     /// The number of tools above which they are deferred.
-    pub(super) search_above: usize,
+    pub(crate) search_above: usize,
 }
 
 impl Default for ClientSettings {
