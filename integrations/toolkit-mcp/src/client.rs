@@ -21,12 +21,9 @@
 //! ```
 
 mod call_errors;
-mod catalog;
-mod change;
 mod child_transport;
 mod connect_errors;
 mod content;
-mod deep_lists;
 mod endpoint;
 mod event;
 #[cfg(feature = "client-http")]
@@ -42,8 +39,6 @@ mod mcp_command;
 #[cfg(feature = "client-http")]
 mod mcp_url;
 mod pages;
-#[cfg(feature = "client-http")]
-mod raw_lists;
 mod registry_source;
 mod remote_call;
 mod remote_prompts;
@@ -58,10 +53,9 @@ mod stderr_tail;
 mod subscription;
 #[cfg(feature = "client-http")]
 mod token_source;
-mod tool_count;
+mod tools;
 mod wire;
 
-pub use change::{McpToolChange, ToolListChange};
 pub use endpoint::McpEndpoint;
 pub use event::{McpEvent, McpEvents};
 pub use follow::Following;
@@ -82,5 +76,6 @@ pub use settings::{
 pub use subscription::McpSubscription;
 #[cfg(feature = "client-http")]
 pub use token_source::{McpToken, TokenChallenge, TokenRequest, TokenSource};
-pub(crate) use tool_count::ToolTotal;
 pub use toolkit_core::foreign::{ToolIssue, ToolIssueKind};
+pub(crate) use tools::ToolTotal;
+pub use tools::{McpToolChange, ToolListChange};

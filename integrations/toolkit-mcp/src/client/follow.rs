@@ -1,8 +1,8 @@
 //! Live registries that follow the tools of a server.
 
-use super::catalog::Catalog;
 use super::event::McpEvent;
 use super::mcp_client::McpClient;
+use super::tools::Catalog;
 use std::sync::Arc;
 use tokio::sync::watch;
 use tokio_util::sync::DropGuard;

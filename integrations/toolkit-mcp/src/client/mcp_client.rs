@@ -8,13 +8,12 @@ mod supervise;
 pub use builder::McpClientBuilder;
 pub(super) use supervise::Link;
 
-use super::catalog::{Catalog, RemoteTool};
 use super::endpoint::McpEndpoint;
 use super::event::McpEvents;
 use super::remote_call::{RemoteCall, unreachable};
 use super::server_requests::ServerRequestHandler;
 use super::session::{CLOSING, McpServerInfo, Session};
-use super::tool_count::ToolCount;
+use super::tools::{Catalog, RemoteTool, ToolCount};
 use crate::locks::lock;
 use crate::macros::debug;
 use crate::mcp_error::{McpError, McpErrorKind};

@@ -1,7 +1,7 @@
 //! Lists of a server, page by page.
 
-use super::catalog::Catalog;
 use super::session::Session;
+use super::tools::Catalog;
 use crate::locks::lock;
 use crate::mcp_error::{McpError, McpErrorKind};
 use crate::request_span::RequestTarget;

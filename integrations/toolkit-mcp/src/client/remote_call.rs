@@ -1,11 +1,11 @@
 //! One call of a server's tool.
 
-use super::catalog::RemoteTool;
 use super::connect_errors::chain;
 use super::content::{any_outcome, outcome, short};
 use super::server_requests::MOST_QUESTIONS;
 use super::session::{Pending, Session};
 use super::settings::ClientSettings;
+use super::tools::RemoteTool;
 use super::wire::ProgressSink;
 use crate::numbers::is_exact;
 use crate::reports::Reports;

@@ -1,7 +1,7 @@
 //! Messages of servers over lines.
 
-use super::deep_lists::cut;
 use super::event::McpEvent;
+use super::tools::cut_deep_values;
 use super::wire::{INVALID, Wire};
 use crate::line_transport::{LineFault, LineRole, LineTransport, read_by_method};
 use crate::unsent::Unsent;
@@ -49,7 +49,7 @@ impl LineRole for RoleClient {
             return Ok(result.into());
         }
         let parsed = from_str(result);
-        let mut result = parsed.or_else(|error| from_str(&cut(result).ok_or(error)?))?;
+        let mut result = parsed.or_else(|error| from_str(&cut_deep_values(result).ok_or(error)?))?;
         correct(&mut result);
         if !result.get("tools").is_some_and(Value::is_array) {
             return from_value(result);

@@ -3,9 +3,9 @@
 
 use super::event::McpEvent;
 use super::known_secrets::KnownSecrets;
-#[cfg(feature = "client-http")]
-use super::raw_lists::RawLists;
 use super::stderr_tail::StderrTail;
+#[cfg(feature = "client-http")]
+use super::tools::RawLists;
 use crate::line_transport::read;
 use crate::locks::lock;
 use crate::reports::Reports;

@@ -5,7 +5,7 @@ use crate::client::endpoint::McpEndpoint;
 use crate::client::event::{EVENTS_KEPT, McpEvent, McpEvents};
 use crate::client::server_requests::{MOST_QUESTIONS, ServerRequestHandler};
 use crate::client::settings::{ClientSettings, ElicitationHandler, McpBackoff, McpLimits, McpProtocol};
-use crate::client::tool_count::{ToolCount, ToolTotal};
+use crate::client::tools::{ToolCount, ToolTotal};
 use crate::macros::{debug, setters};
 use crate::mcp_error::{McpError, McpErrorKind};
 use std::collections::BTreeMap;

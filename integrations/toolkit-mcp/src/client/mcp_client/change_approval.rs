@@ -2,9 +2,8 @@
 
 use super::supervise::Link;
 use super::{ClientState, McpClient};
-use crate::client::catalog::Catalog;
-use crate::client::change::ToolListChange;
 use crate::client::event::McpEvent;
+use crate::client::tools::{Catalog, ToolListChange};
 use crate::locks::lock;
 use std::collections::BTreeMap;
 use std::sync::Arc;

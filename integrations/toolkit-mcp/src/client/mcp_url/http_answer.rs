@@ -1,8 +1,7 @@
 //! What a server answers to a message over HTTP.
 
-use crate::client::deep_lists::cut;
 use crate::client::failure::HttpFault;
-use crate::client::raw_lists::RawLists;
+use crate::client::tools::{RawLists, cut_deep_values};
 use crate::client::wire::SESSION_LOST;
 use crate::error_data::readable_error;
 use crate::line_transport::{TOO_LARGE, read};
@@ -129,7 +128,7 @@ impl Posted {
 
     /// Returns the text that replaces an event with the answer, if the SDK would not read the event.
     pub(super) fn event(&self, data: &str) -> Option<String> {
-        let list = if self.is_list { cut(data) } else { None };
+        let list = if self.is_list { cut_deep_values(data) } else { None };
         if self.is_list {
             self.lists.keep(list.as_deref().unwrap_or(data));
         }
@@ -153,7 +152,7 @@ impl Posted {
     }
 
     fn message(&self, text: &str) -> serde_json::Result<ServerJsonRpcMessage> {
-        let list = if self.is_list { cut(text) } else { None };
+        let list = if self.is_list { cut_deep_values(text) } else { None };
         let text = list.as_deref().unwrap_or(text);
         if self.is_list {
             self.lists.keep(text);

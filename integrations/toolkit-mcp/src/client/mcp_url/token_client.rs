@@ -2,11 +2,10 @@
 
 use super::event_stream::{SseStream, events, is_too_large};
 use super::http_answer::{Posted, has_media_type, media_type, refusal, status_error};
-use crate::client::deep_lists::cut;
 use crate::client::failure::{HttpFault, redacted_fault};
 use crate::client::known_secrets::KnownSecrets;
-use crate::client::raw_lists::RawLists;
 use crate::client::token_source::{DynTokenSource, McpToken, TokenChallenge, TokenRequest};
+use crate::client::tools::{RawLists, cut_deep_values};
 use crate::unsent::Unsent;
 use futures_util::stream::{self, StreamExt};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -238,7 +237,7 @@ impl TokenClient {
             unsent.has_room().await;
             let mut event = stream.next().await?;
             if let Ok(Sse { data: Some(data), .. }) = &mut event
-                && let Some(list) = cut(data)
+                && let Some(list) = cut_deep_values(data)
             {
                 *data = list;
             }

@@ -2,12 +2,14 @@
 
 use super::elicitation::DynElicitationHandler;
 use super::limits::McpLimits;
-use crate::client::tool_count::SEARCH_ABOVE;
 use crate::macros::setters;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// The number of tools above which they are deferred, unless the program sets another.
+const SEARCH_ABOVE: usize = 40;
 
 /// The versions of the protocol to speak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

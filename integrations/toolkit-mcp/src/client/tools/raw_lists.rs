@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 
 /// The last list of tools, until it is taken. Clones share it. A client requests one page after the other.
 #[derive(Debug, Clone, Default)]
-pub(super) struct RawLists(Arc<Mutex<Option<RawList>>>);
+pub(crate) struct RawLists(Arc<Mutex<Option<RawList>>>);
 
 #[derive(Debug, Deserialize)]
 struct RawList {
@@ -21,7 +21,7 @@ struct RawList {
 
 impl RawLists {
     /// Keeps the list of a message. Other messages are ignored.
-    pub(super) fn keep(&self, message: &str) {
+    pub(crate) fn keep(&self, message: &str) {
         let list = from_str::<RawList>(message).ok();
         if let Some(list) = list.filter(|list| list.result.get("tools").is_some_and(Value::is_array)) {
             *lock(&self.0) = Some(list);
@@ -29,7 +29,7 @@ impl RawLists {
     }
 
     /// Returns a list as it was sent, without the tools that the SDK refuses, and other messages unchanged.
-    pub(super) fn restore(&self, mut message: RxJsonRpcMessage<RoleClient>) -> RxJsonRpcMessage<RoleClient> {
+    pub(crate) fn restore(&self, mut message: RxJsonRpcMessage<RoleClient>) -> RxJsonRpcMessage<RoleClient> {
         if let JsonRpcMessage::Response(response) = &mut message
             && let ServerResult::ListToolsResult(list) = &response.result
             && let Some(raw) = lock(&self.0).take_if(|raw| raw.id == response.id)

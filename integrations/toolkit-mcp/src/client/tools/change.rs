@@ -32,9 +32,9 @@ pub struct McpToolChange {
     /// The differences of the output schema, if the output schema changed.
     pub output: Option<SchemaDiff>,
     /// The names of changed settings: `title`, `read_only`, `destructive`, `idempotent`, `open_world`,
-    /// `meta`. `other` stands for members of the [entry](super::McpClient::listed_tool) that have no place in a definition.
+    /// `meta`. `other` stands for members of the [entry](crate::client::McpClient::listed_tool) that have no place in a definition.
     pub settings: Vec<&'static str>,
-    /// Whether the tool waits for [approval](super::McpClient::approve) and cannot be called until then.
+    /// Whether the tool waits for [approval](crate::client::McpClient::approve) and cannot be called until then.
     pub is_blocked: bool,
 }
 
@@ -47,7 +47,7 @@ impl ToolListChange {
 
     /// Returns the differences between two catalogs. A tool that waits for approval in `new`, but not in
     /// `old`, counts as changed.
-    pub(super) fn between(old: &Catalog, new: &Catalog) -> Self {
+    pub(crate) fn between(old: &Catalog, new: &Catalog) -> Self {
         let mut change = Self::default();
         let names = |catalog: &Catalog, other: &Catalog| {
             let missing = catalog.tools.iter().filter(|(name, _)| !other.tools.contains_key(*name));

@@ -3,27 +3,24 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::watch;
 
-/// The number of tools above which they are deferred, unless the program sets another.
-pub(super) const SEARCH_ABOVE: usize = 40;
-
 /// The number of tools of several clients together. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ToolTotal(watch::Sender<usize>);
 
 /// The share of one client in the total.
 #[derive(Debug, Default)]
-pub(super) struct ToolCount {
+pub(crate) struct ToolCount {
     total: ToolTotal,
     own: AtomicUsize,
 }
 
 impl ToolCount {
-    pub(super) fn in_total(total: ToolTotal) -> Self {
+    pub(crate) fn in_total(total: ToolTotal) -> Self {
         Self { total, own: AtomicUsize::default() }
     }
 
     /// Sets the number of tools of this client.
-    pub(super) fn set(&self, tools: usize) {
+    pub(crate) fn set(&self, tools: usize) {
         let earlier = self.own.swap(tools, Ordering::Relaxed);
         if earlier != tools {
             self.total.0.send_modify(|total| *total = total.saturating_sub(earlier) + tools);
@@ -31,12 +28,12 @@ impl ToolCount {
     }
 
     /// Returns the number of tools of all clients.
-    pub(super) fn total(&self) -> usize {
+    pub(crate) fn total(&self) -> usize {
         *self.total.0.borrow()
     }
 
     /// Returns a receiver that is notified when the total changes.
-    pub(super) fn subscribe(&self) -> watch::Receiver<usize> {
+    pub(crate) fn subscribe(&self) -> watch::Receiver<usize> {
         self.total.0.subscribe()
     }
 }

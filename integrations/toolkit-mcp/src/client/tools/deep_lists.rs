@@ -25,7 +25,7 @@ struct ListMessage {
 /// Returns the text of a list of tools, or of the message with it, with `null` in place of each value that is nested deeper
 /// than parsers read; `None` for any other text, or if no value is. The tool around such a value is deeper than
 /// [`MAX_TOOL_DEPTH`].
-pub(super) fn cut(text: &str) -> Option<String> {
+pub(crate) fn cut_deep_values(text: &str) -> Option<String> {
     let mut cut = String::new();
     let mut kept = 0;
     let mut start = 0;

@@ -1,7 +1,7 @@
 //! The tools of a server, checked and converted to definitions.
 
 use super::deep_lists::MAX_TOOL_DEPTH;
-use super::settings::ClientSettings;
+use crate::client::settings::ClientSettings;
 use rmcp::model::{Icon, Tool, ToolAnnotations};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -18,34 +18,34 @@ use toolkit_core::{ToolDefinition, ToolMetadata, ToolTag};
 
 /// The tools that the client has accepted from a tool list of the server.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Catalog {
+pub(crate) struct Catalog {
     /// The tools by their qualified names.
-    pub(super) tools: Tools,
-    pub(super) issues: Vec<ToolIssue>,
+    pub(crate) tools: Tools,
+    pub(crate) issues: Vec<ToolIssue>,
     /// The listed tools that wait for approval, by their qualified names.
-    pub(super) pending: Tools,
+    pub(crate) pending: Tools,
     /// Whether a tool has changed or was removed since the first list.
-    pub(super) has_changed: bool,
+    pub(crate) has_changed: bool,
     /// The number of entries in the list so far.
     listed: usize,
 }
 
 /// One tool of a server.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct RemoteTool {
-    pub(super) definition: ToolDefinition,
+pub(crate) struct RemoteTool {
+    pub(crate) definition: ToolDefinition,
     /// The name of the tool on the server.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// The hash of the tool's entry in the tool list.
-    pub(super) fingerprint: String,
+    pub(crate) fingerprint: String,
     /// The entry as the server sent it, also with the members that have no place in a definition.
-    pub(super) entry: Value,
+    pub(crate) entry: Value,
 }
 
 impl Catalog {
     /// Checks and converts the entries of one page of a tool list, in their order. Returns `false` if the
     /// list has more tools than allowed.
-    pub(super) fn extend(&mut self, page: Vec<Value>, settings: &ClientSettings) -> bool {
+    pub(crate) fn extend(&mut self, page: Vec<Value>, settings: &ClientSettings) -> bool {
         let limit = settings.limits.tools;
         for entry in page {
             self.listed += 1;
@@ -59,7 +59,7 @@ impl Catalog {
     }
 
     /// Reports that the list was cut for this reason.
-    pub(super) fn cut(&mut self, reason: &str) {
+    pub(crate) fn cut(&mut self, reason: &str) {
         let message = format!("{reason}; the rest was left out");
         self.issues.insert(0, ToolIssue::new("", ToolIssueKind::TooMany, message));
     }
@@ -191,8 +191,8 @@ fn metadata(
 
 #[cfg(test)]
 mod tests {
-    use super::super::settings::McpLimits;
     use super::*;
+    use crate::client::settings::McpLimits;
 
     /// Returns an entry of a tool list, with the fields of `extra` added.
     fn entry(name: &str, extra: Value) -> Value {
