@@ -21,7 +21,6 @@
 //! ```
 
 mod call_errors;
-mod child_transport;
 mod connect_errors;
 mod content;
 mod endpoint;
@@ -30,12 +29,10 @@ mod event;
 mod failure;
 mod follow;
 mod handshake;
-mod known_secrets;
 mod listing_pace;
 #[cfg(feature = "auth")]
 mod login;
 mod mcp_client;
-mod mcp_command;
 #[cfg(feature = "client-http")]
 mod mcp_url;
 mod pages;
@@ -44,17 +41,15 @@ mod remote_call;
 mod remote_prompts;
 mod remote_resources;
 mod resource_tools;
-mod server_lines;
 mod server_requests;
 mod session;
 mod session_span;
 mod settings;
-mod stderr_tail;
 mod subscription;
 #[cfg(feature = "client-http")]
 mod token_source;
 mod tools;
-mod wire;
+mod transport;
 
 pub use endpoint::McpEndpoint;
 pub use event::{McpEvent, McpEvents};
@@ -62,7 +57,6 @@ pub use follow::Following;
 #[cfg(feature = "auth")]
 pub use login::{FileTokenStore, Login, StoreLock, TokenStore};
 pub use mcp_client::{McpClient, McpClientBuilder};
-pub use mcp_command::McpCommand;
 #[cfg(feature = "client-http")]
 pub use mcp_url::McpUrl;
 pub use remote_prompts::{McpPrompt, McpPromptArgument, McpPromptMessage};
@@ -79,3 +73,4 @@ pub use token_source::{McpToken, TokenChallenge, TokenRequest, TokenSource};
 pub use toolkit_core::foreign::{ToolIssue, ToolIssueKind};
 pub(crate) use tools::ToolTotal;
 pub use tools::{McpToolChange, ToolListChange};
+pub use transport::McpCommand;

@@ -2,7 +2,7 @@
 
 use super::content::short;
 use super::remote_call::RemoteCall;
-use super::wire::INVALID;
+use super::transport::INVALID;
 use crate::line_transport::TOO_LARGE;
 use rmcp::model::{ErrorCode, ErrorData};
 #[cfg(feature = "client-http")]

@@ -1,10 +1,8 @@
 //! Endpoints: the addresses of servers, and the functions for connecting.
 
-use super::child_transport::ChildTransport;
 use super::connect_errors::unreachable;
 use super::handshake::{Attempt, Running};
-use super::mcp_command::McpCommand;
-use super::server_lines::ServerLines;
+use super::transport::{ChildTransport, McpCommand, ServerLines};
 use crate::locks::lock;
 use crate::macros::debug;
 use crate::mcp_error::McpError;

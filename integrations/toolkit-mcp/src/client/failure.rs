@@ -1,6 +1,6 @@
 //! Failures of single HTTP requests.
 
-use super::wire::SESSION_LOST;
+use super::transport::SESSION_LOST;
 use rmcp::service::ServiceError;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 use serde::de::Error as _;

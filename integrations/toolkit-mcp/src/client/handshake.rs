@@ -8,7 +8,7 @@
 use super::connect_errors::{ends_probe, of_transport, refused};
 use super::server_requests::ServerRequestHandler;
 use super::settings::McpProtocol;
-use super::wire::{Watched, Wire};
+use super::transport::{Watched, Wire};
 use crate::mcp_error::{McpError, McpErrorKind};
 use rmcp::ClientHandler;
 use rmcp::model::{

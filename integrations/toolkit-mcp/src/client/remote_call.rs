@@ -6,7 +6,7 @@ use super::server_requests::MOST_QUESTIONS;
 use super::session::{Pending, Session};
 use super::settings::ClientSettings;
 use super::tools::RemoteTool;
-use super::wire::ProgressSink;
+use super::transport::ProgressSink;
 use crate::numbers::is_exact;
 use crate::reports::Reports;
 use crate::request_span::{RequestSpan, RequestTarget};

@@ -6,7 +6,7 @@ use super::handshake::{Attempt, Running};
 use super::listing_pace::LONGEST_PAUSE;
 use super::server_requests::{MOST_QUESTIONS, ServerRequestHandler};
 use super::settings::McpProtocol;
-use super::wire::Wire;
+use super::transport::Wire;
 use crate::locks::lock;
 use crate::mcp_error::{McpError, McpErrorKind};
 use crate::request_span::NetworkPath;

@@ -2,7 +2,7 @@
 
 use crate::client::failure::HttpFault;
 use crate::client::tools::{RawLists, cut_deep_values};
-use crate::client::wire::SESSION_LOST;
+use crate::client::transport::SESSION_LOST;
 use crate::error_data::readable_error;
 use crate::line_transport::{TOO_LARGE, read};
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};

@@ -3,9 +3,9 @@
 use super::event_stream::{SseStream, events, is_too_large};
 use super::http_answer::{Posted, has_media_type, media_type, refusal, status_error};
 use crate::client::failure::{HttpFault, redacted_fault};
-use crate::client::known_secrets::KnownSecrets;
 use crate::client::token_source::{DynTokenSource, McpToken, TokenChallenge, TokenRequest};
 use crate::client::tools::{RawLists, cut_deep_values};
+use crate::client::transport::KnownSecrets;
 use crate::unsent::Unsent;
 use futures_util::stream::{self, StreamExt};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};

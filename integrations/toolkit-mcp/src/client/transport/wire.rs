@@ -1,11 +1,11 @@
 //! An observer around a transport, for progress reports, answers that the server does not read, and the end of the
 //! connection.
 
-use super::event::McpEvent;
 use super::known_secrets::KnownSecrets;
 use super::stderr_tail::StderrTail;
+use crate::client::event::McpEvent;
 #[cfg(feature = "client-http")]
-use super::tools::RawLists;
+use crate::client::tools::RawLists;
 use crate::line_transport::read;
 use crate::locks::lock;
 use crate::reports::Reports;
@@ -23,27 +23,27 @@ use tokio::sync::broadcast;
 use toolkit_core::CancellationToken;
 
 /// The code of the error that replaces a malformed answer.
-pub(super) const INVALID: ErrorCode = ErrorCode(-39_002);
+pub(crate) const INVALID: ErrorCode = ErrorCode(-39_002);
 
 /// The code of the error that replaces an answer in which the server says that it does not know the session.
 #[cfg(feature = "client-http")]
-pub(super) const SESSION_LOST: ErrorCode = ErrorCode(-39_003);
+pub(crate) const SESSION_LOST: ErrorCode = ErrorCode(-39_003);
 
 /// The state of one connection, shared with its transport.
 #[derive(Debug)]
 pub(crate) struct Wire {
     /// Cancelled when the connection ends.
-    pub(super) ended: CancellationToken,
-    pub(super) events: broadcast::Sender<McpEvent>,
+    pub(crate) ended: CancellationToken,
+    pub(crate) events: broadcast::Sender<McpEvent>,
     /// The last output of a child process. Empty for other servers.
-    pub(super) tail: StderrTail,
+    pub(crate) tail: StderrTail,
     /// The secrets that the server gets.
-    pub(super) secrets: KnownSecrets,
+    pub(crate) secrets: KnownSecrets,
     /// The server's requests whose answers it has not read.
-    pub(super) unsent: Unsent,
+    pub(crate) unsent: Unsent,
     /// The list of tools that is arriving.
     #[cfg(feature = "client-http")]
-    pub(super) lists: RawLists,
+    pub(crate) lists: RawLists,
     progress: Mutex<HashMap<ProgressToken, ProgressSink>>,
     /// The reason for the end of the connection, if known.
     reason: Mutex<Option<String>>,
@@ -51,10 +51,10 @@ pub(crate) struct Wire {
 
 /// The queue for the progress reports of one call, which lives only as long as the call. It is attached to the request as an extension.
 #[derive(Debug, Clone)]
-pub(super) struct ProgressSink(pub(super) Weak<Reports>);
+pub(crate) struct ProgressSink(pub(crate) Weak<Reports>);
 
 impl Wire {
-    pub(super) fn new(events: broadcast::Sender<McpEvent>) -> Self {
+    pub(crate) fn new(events: broadcast::Sender<McpEvent>) -> Self {
         let ended = CancellationToken::new();
         let tail = StderrTail::default();
         Self {
@@ -71,18 +71,18 @@ impl Wire {
     }
 
     /// Emits an event. If there are no listeners, nothing happens.
-    pub(super) fn emit(&self, event: McpEvent) {
+    pub(crate) fn emit(&self, event: McpEvent) {
         let _ = self.events.send(event);
     }
 
     /// Sets the reason for the end of the connection, unless a reason is set already.
-    pub(super) fn ends_because(&self, reason: impl Into<String>) {
+    pub(crate) fn ends_because(&self, reason: impl Into<String>) {
         let mut known = lock(&self.reason);
         known.get_or_insert_with(|| reason.into());
     }
 
     /// Returns the reason for the end of the connection.
-    pub(super) fn reason(&self) -> String {
+    pub(crate) fn reason(&self) -> String {
         let known = lock(&self.reason);
         known.clone().unwrap_or_else(|| "the server closed the connection".to_owned())
     }
@@ -102,7 +102,7 @@ impl Wire {
     }
 
     /// Removes the progress sink of an ended call.
-    pub(super) fn forget(&self, token: &ProgressToken) {
+    pub(crate) fn forget(&self, token: &ProgressToken) {
         lock(&self.progress).remove(token);
     }
 
@@ -148,7 +148,7 @@ impl Wire {
 
 /// A transport that removes secrets from messages, passes progress reports to calls, counts the server's requests, and
 /// reports the end of the connection.
-pub(super) struct Watched<T> {
+pub(crate) struct Watched<T> {
     transport: T,
     wire: Arc<Wire>,
     /// The requests of the server that have no answer yet.
@@ -156,7 +156,7 @@ pub(super) struct Watched<T> {
 }
 
 impl<T> Watched<T> {
-    pub(super) fn new(transport: T, wire: Arc<Wire>) -> Self {
+    pub(crate) fn new(transport: T, wire: Arc<Wire>) -> Self {
         Self { transport, wire, asked: HashMap::new() }
     }
 

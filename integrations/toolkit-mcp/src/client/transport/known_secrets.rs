@@ -11,7 +11,7 @@ const TOKENS: usize = 16;
 
 /// The secrets of one connection. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct KnownSecrets(Arc<Mutex<ConnectionSecrets>>);
+pub(crate) struct KnownSecrets(Arc<Mutex<ConnectionSecrets>>);
 
 #[derive(Default)]
 struct ConnectionSecrets {
@@ -23,13 +23,13 @@ struct ConnectionSecrets {
 
 impl KnownSecrets {
     /// Adds secrets of the endpoint.
-    pub(super) fn add(&self, secrets: &Redactor) {
+    pub(crate) fn add(&self, secrets: &Redactor) {
         lock(&self.0).fixed.extend(secrets);
     }
 
     /// Adds the token of a request.
     #[cfg(feature = "client-http")]
-    pub(super) fn add_token(&self, token: &str) {
+    pub(crate) fn add_token(&self, token: &str) {
         let mut known = lock(&self.0);
         if known.tokens.iter().any(|known| known == token) {
             return;
@@ -39,7 +39,7 @@ impl KnownSecrets {
     }
 
     /// Returns the redactor for what the server sends now.
-    pub(super) fn redactor(&self) -> Redactor {
+    pub(crate) fn redactor(&self) -> Redactor {
         let known = lock(&self.0);
         let mut redactor = known.fixed.clone();
         for token in &known.tokens {

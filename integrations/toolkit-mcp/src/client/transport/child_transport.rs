@@ -1,9 +1,9 @@
 //! The transport to a server that runs as a child process.
 
-use super::event::McpEvent;
 use super::mcp_command::McpCommand;
 use super::server_lines::ServerLines;
 use super::wire::Wire;
+use crate::client::event::McpEvent;
 use crate::line_transport::LineReader;
 use crate::mcp_error::{McpError, McpErrorKind};
 use process_wrap::tokio::{ChildWrapper, CommandWrap};
@@ -36,7 +36,7 @@ const SIGTERM: i32 = 15;
 const MAX_LINE_BYTES: usize = 4_096;
 
 /// The transport to a child process.
-pub(super) struct ChildTransport {
+pub(crate) struct ChildTransport {
     /// `None` after the process has exited.
     child: Option<Box<dyn ChildWrapper>>,
     lines: ServerLines<ChildStdout, ChildStdin>,
@@ -45,7 +45,7 @@ pub(super) struct ChildTransport {
 
 impl ChildTransport {
     /// Starts the process and returns the transport to it.
-    pub(super) fn spawn(command: &McpCommand, limit: usize, wire: &Arc<Wire>) -> Result<Self, McpError> {
+    pub(crate) fn spawn(command: &McpCommand, limit: usize, wire: &Arc<Wire>) -> Result<Self, McpError> {
         let failed = |error: io::Error| {
             let text = match command.missing_directory() {
                 Some(directory) => format!("the working directory `{}` does not exist", directory.display()),

@@ -88,13 +88,13 @@ impl McpCommand {
     }
 
     /// Returns the file name of the program, as a name for the server.
-    pub(super) fn label(&self) -> String {
+    pub(crate) fn label(&self) -> String {
         let path = PathBuf::from(&self.program);
         path.file_stem().unwrap_or(&self.program).to_string_lossy().into_owned()
     }
 
     /// Returns the environment variables of the server that hold secrets, by their names.
-    pub(super) fn secrets(&self) -> Redactor {
+    pub(crate) fn secrets(&self) -> Redactor {
         let inherited = std::env::vars_os().filter(|_| self.inherits_all);
         let own = self.variables.iter().map(|(name, value)| (name.clone(), value.clone()));
         let mut redactor = Redactor::new();

@@ -1,8 +1,8 @@
 //! Messages of servers over lines.
 
-use super::event::McpEvent;
-use super::tools::cut_deep_values;
 use super::wire::{INVALID, Wire};
+use crate::client::event::McpEvent;
+use crate::client::tools::cut_deep_values;
 use crate::line_transport::{LineFault, LineRole, LineTransport, read_by_method};
 use crate::unsent::Unsent;
 use rmcp::RoleClient;
@@ -15,7 +15,7 @@ use std::io;
 use std::sync::Arc;
 use toolkit_core::redaction::Unread;
 
-pub(super) type ServerLines<R, W> = LineTransport<RoleClient, R, W>;
+pub(crate) type ServerLines<R, W> = LineTransport<RoleClient, R, W>;
 
 /// The maximum number of bytes of an invalid message that an event contains.
 const SHOWN: usize = 256;

@@ -15,7 +15,7 @@ const LAST_LINES_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The last lines of standard error.
 #[derive(Debug, Default)]
-pub(super) struct StderrTail {
+pub(crate) struct StderrTail {
     lines: Mutex<VecDeque<String>>,
     /// Cancelled when standard error is closed.
     pub(super) ended: CancellationToken,
@@ -32,7 +32,7 @@ impl StderrTail {
 
     /// Returns the last lines of standard error, as text to append to an error message. The text is empty if there are
     /// no lines. First waits a moment for lines that have not arrived yet.
-    pub(super) async fn text(&self) -> String {
+    pub(crate) async fn text(&self) -> String {
         let _ = timeout(LAST_LINES_TIMEOUT, self.ended.cancelled()).await;
         let lines = lock(&self.lines);
         if lines.is_empty() {
