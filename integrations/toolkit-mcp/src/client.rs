@@ -21,12 +21,10 @@
 //! ```
 
 mod call_errors;
-mod connect_errors;
 mod content;
 mod endpoint;
 mod event;
-#[cfg(feature = "client-http")]
-mod failure;
+mod failures;
 mod follow;
 mod handshake;
 mod listing_pace;

@@ -36,8 +36,8 @@ impl RemoteCall<'_> {
 
     /// Converts the failure of one HTTP request.
     #[cfg(feature = "client-http")]
-    pub(super) fn of_http(&self, failure: &super::failure::Failure) -> ToolError {
-        use super::failure::Failure;
+    pub(super) fn of_http(&self, failure: &super::failures::Failure) -> ToolError {
+        use super::failures::Failure;
         let later = "try again later, or use another tool";
         match *failure {
             Failure::NoAccess | Failure::Status { status: 401, .. } => self.no_access(),

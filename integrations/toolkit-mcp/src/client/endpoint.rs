@@ -1,6 +1,6 @@
 //! Endpoints: the addresses of servers, and the functions for connecting.
 
-use super::connect_errors::unreachable;
+use super::failures::unreachable;
 use super::handshake::{Attempt, Running};
 use super::transport::{ChildTransport, McpCommand, ServerLines};
 use crate::locks::lock;

@@ -5,7 +5,7 @@
 //! Therefore, `initialize` follows after a moment, and the first usable answer decides. The other answer arrives later and
 //! belongs to no request of the connection, so the SDK drops it.
 
-use super::connect_errors::{ends_probe, of_transport, refused};
+use super::failures::{ends_probe, of_transport, refused};
 use super::server_requests::ServerRequestHandler;
 use super::settings::McpProtocol;
 use super::transport::{Watched, Wire};

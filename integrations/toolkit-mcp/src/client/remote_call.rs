@@ -1,7 +1,7 @@
 //! One call of a server's tool.
 
-use super::connect_errors::chain;
 use super::content::{any_outcome, outcome, short};
+use super::failures::chain;
 use super::server_requests::MOST_QUESTIONS;
 use super::session::{Pending, Session};
 use super::settings::ClientSettings;
@@ -243,7 +243,7 @@ impl<'a> RemoteCall<'a> {
     /// Converts the failure of an HTTP request without an answer.
     #[cfg(feature = "client-http")]
     fn lost_request(&self, error: &(dyn std::error::Error + 'static), details: &str) -> ToolError {
-        use super::failure::HttpFault;
+        use super::failures::HttpFault;
         let is_unreachable =
             matches!(error.downcast_ref(), Some(HttpFault::Client(error)) if error.is_connect());
         let peer = self.session.peer.peer_info();
@@ -258,14 +258,14 @@ impl<'a> RemoteCall<'a> {
     fn failed(&self, error: &ServiceError) -> ToolError {
         let details = short(&chain(error));
         #[cfg(feature = "client-http")]
-        if super::failure::is_expired(error) {
+        if super::failures::is_expired(error) {
             self.session.replace("the server has ended the session");
             self.is_expired.store(true, Ordering::Relaxed);
-            return self.of_http(&super::failure::Failure::Expired).with_details(details);
+            return self.of_http(&super::failures::Failure::Expired).with_details(details);
         }
         #[cfg(feature = "client-http")]
         if let ServiceError::TransportSend(failed) = error
-            && let Some(failure) = super::failure::Failure::of(&*failed.error)
+            && let Some(failure) = super::failures::Failure::of(&*failed.error)
         {
             return self.of_http(&failure).with_details(details);
         }
@@ -288,7 +288,7 @@ impl<'a> RemoteCall<'a> {
                 self.too_large()
             }
             #[cfg(feature = "client-http")]
-            ServiceError::TransportSend(failed) if failed.error.is::<super::failure::HttpFault>() => {
+            ServiceError::TransportSend(failed) if failed.error.is::<super::failures::HttpFault>() => {
                 self.lost_request(&*failed.error, &details)
             }
             ServiceError::TransportSend(_) => {

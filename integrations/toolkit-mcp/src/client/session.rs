@@ -1,7 +1,7 @@
 //! One connection to a server.
 
-use super::connect_errors::{chain, of_transport, refused};
 use super::endpoint::McpEndpoint;
+use super::failures::{chain, of_transport, refused};
 use super::handshake::{Attempt, Running};
 use super::listing_pace::LONGEST_PAUSE;
 use super::server_requests::{MOST_QUESTIONS, ServerRequestHandler};
@@ -148,7 +148,7 @@ impl Session {
     /// Converts the failure of a request.
     pub(super) fn failed(&self, method: &str, error: &ServiceError) -> McpError {
         #[cfg(feature = "client-http")]
-        if super::failure::is_expired(error) {
+        if super::failures::is_expired(error) {
             let ended = "the server has ended the session";
             self.replace(ended);
             return McpError::new(McpErrorKind::Connection, ended);

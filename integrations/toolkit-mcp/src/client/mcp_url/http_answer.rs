@@ -1,6 +1,6 @@
 //! What a server answers to a message over HTTP.
 
-use crate::client::failure::HttpFault;
+use crate::client::failures::HttpFault;
 use crate::client::tools::{RawLists, cut_deep_values};
 use crate::client::transport::SESSION_LOST;
 use crate::error_data::readable_error;

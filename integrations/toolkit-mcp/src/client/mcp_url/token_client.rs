@@ -2,7 +2,7 @@
 
 use super::event_stream::{SseStream, events, is_too_large};
 use super::http_answer::{Posted, has_media_type, media_type, refusal, status_error};
-use crate::client::failure::{HttpFault, redacted_fault};
+use crate::client::failures::{HttpFault, redacted_fault};
 use crate::client::token_source::{DynTokenSource, McpToken, TokenChallenge, TokenRequest};
 use crate::client::tools::{RawLists, cut_deep_values};
 use crate::client::transport::KnownSecrets;

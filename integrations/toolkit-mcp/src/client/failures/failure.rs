@@ -1,6 +1,6 @@
 //! Failures of single HTTP requests.
 
-use super::transport::SESSION_LOST;
+use crate::client::transport::SESSION_LOST;
 use rmcp::service::ServiceError;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 use serde::de::Error as _;
@@ -9,10 +9,10 @@ use std::io;
 use std::time::Duration;
 use toolkit_core::redaction::Redactor;
 
-pub(super) type HttpFault = StreamableHttpError<reqwest::Error>;
+pub(crate) type HttpFault = StreamableHttpError<reqwest::Error>;
 
 /// Returns an error of the SDK without secrets. The SDK cuts long answers.
-pub(super) fn redacted_fault(fault: HttpFault, redactor: &Redactor) -> HttpFault {
+pub(crate) fn redacted_fault(fault: HttpFault, redactor: &Redactor) -> HttpFault {
     match fault {
         // The URL may contain secrets, so errors do not show it.
         HttpFault::Client(error) => HttpFault::Client(error.without_url()),
@@ -46,7 +46,7 @@ pub(super) fn redacted_fault(fault: HttpFault, redactor: &Redactor) -> HttpFault
 }
 
 /// The failure of one request, while the connection stays usable.
-pub(super) enum Failure {
+pub(crate) enum Failure {
     /// The server, or a proxy before the server, answered with this HTTP status.
     Status {
         status: u16,
@@ -62,7 +62,7 @@ pub(super) enum Failure {
 }
 
 /// Returns whether a server has ended the session instead of answering the request.
-pub(super) fn is_expired(error: &ServiceError) -> bool {
+pub(crate) fn is_expired(error: &ServiceError) -> bool {
     match error {
         ServiceError::McpError(error) => error.code == SESSION_LOST,
         ServiceError::TransportSend(failed) => matches!(Failure::of(&*failed.error), Some(Failure::Expired)),
@@ -72,7 +72,7 @@ pub(super) fn is_expired(error: &ServiceError) -> bool {
 
 impl Failure {
     /// Classifies the error of a request. Returns `None` if the connection may be lost.
-    pub(super) fn of(error: &(dyn Error + 'static)) -> Option<Self> {
+    pub(crate) fn of(error: &(dyn Error + 'static)) -> Option<Self> {
         let status = |status| Self::Status { status, pause: None };
         let mut cause = Some(error);
         while let Some(error) = cause {

@@ -11,7 +11,7 @@ use std::io;
 use toolkit_core::foreign::clean;
 
 /// Returns the message of an error, followed by the messages of its causes. Each message appears only once.
-pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
+pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
     let error = without_wrapper(error);
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -38,7 +38,7 @@ fn without_wrapper<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'st
 }
 
 /// Creates the error for a server that cannot be reached. The last cause says the most.
-pub(super) fn unreachable(error: &(dyn Error + 'static)) -> McpError {
+pub(crate) fn unreachable(error: &(dyn Error + 'static)) -> McpError {
     let mut last = without_wrapper(error);
     while let Some(cause) = last.source() {
         last = cause;
@@ -48,7 +48,7 @@ pub(super) fn unreachable(error: &(dyn Error + 'static)) -> McpError {
 }
 
 /// Creates the error for a request that the server refused with an error of the protocol.
-pub(super) fn refused(method: &str, error: &ErrorData) -> McpError {
+pub(crate) fn refused(method: &str, error: &ErrorData) -> McpError {
     let message = clean(&error.message);
     let text = format!("the server refused `{method}`: {message} (code {})", error.code.0);
     McpError::new(McpErrorKind::Protocol, text)
@@ -56,7 +56,7 @@ pub(super) fn refused(method: &str, error: &ErrorData) -> McpError {
 
 /// Returns whether an HTTP response may be the answer of an earlier server to an unknown request.
 #[cfg(feature = "client-http")]
-pub(super) fn ends_probe(error: &(dyn Error + 'static)) -> bool {
+pub(crate) fn ends_probe(error: &(dyn Error + 'static)) -> bool {
     match Failure::of(error) {
         Some(Failure::Status { status, .. }) => !matches!(status, 401 | 403 | 429),
         Some(Failure::Invalid) => true,
@@ -65,12 +65,12 @@ pub(super) fn ends_probe(error: &(dyn Error + 'static)) -> bool {
 }
 
 #[cfg(not(feature = "client-http"))]
-pub(super) fn ends_probe(_: &(dyn Error + 'static)) -> bool {
+pub(crate) fn ends_probe(_: &(dyn Error + 'static)) -> bool {
     false
 }
 
 /// Converts the failure of a transport.
-pub(super) fn of_transport(error: &(dyn Error + 'static)) -> McpError {
+pub(crate) fn of_transport(error: &(dyn Error + 'static)) -> McpError {
     #[cfg(feature = "client-http")]
     if let Some(failure) = Failure::of(without_wrapper(error)) {
         return of_http(&failure, without_wrapper(error));
