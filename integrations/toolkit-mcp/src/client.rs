@@ -27,6 +27,8 @@ mod event;
 mod failures;
 mod follow;
 mod handshake;
+#[cfg(feature = "client-http")]
+mod http_transport;
 mod listing_pace;
 #[cfg(feature = "auth")]
 mod login;
@@ -44,14 +46,14 @@ mod session;
 mod session_span;
 mod settings;
 mod subscription;
-#[cfg(feature = "client-http")]
-mod token_source;
 mod tools;
 mod transport;
 
 pub use endpoint::McpEndpoint;
 pub use event::{McpEvent, McpEvents};
 pub use follow::Following;
+#[cfg(feature = "client-http")]
+pub use http_transport::{McpToken, TokenChallenge, TokenRequest, TokenSource};
 #[cfg(feature = "auth")]
 pub use login::{FileTokenStore, Login, StoreLock, TokenStore};
 pub use mcp_client::{McpClient, McpClientBuilder};
@@ -66,8 +68,6 @@ pub use settings::{
     McpProtocol,
 };
 pub use subscription::McpSubscription;
-#[cfg(feature = "client-http")]
-pub use token_source::{McpToken, TokenChallenge, TokenRequest, TokenSource};
 pub use toolkit_core::foreign::{ToolIssue, ToolIssueKind};
 pub(crate) use tools::ToolTotal;
 pub use tools::{McpToolChange, ToolListChange};

@@ -1,14 +1,10 @@
 //! Servers behind a URL: streamable HTTP, with a token.
 
-mod event_stream;
-mod http_answer;
-mod token_client;
-
 use super::endpoint::McpEndpoint;
 use super::handshake::{Attempt, Running};
+use super::http_transport::{DynTokenSource, ServerStream, TokenClient, TokenSource};
 #[cfg(feature = "auth")]
 use super::login::{Login, LoginTokens};
-use super::token_source::{DynTokenSource, TokenSource};
 use crate::http_client::http_client;
 use crate::macros::debug;
 use crate::mcp_error::{McpError, McpErrorKind};
@@ -19,7 +15,6 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
-use token_client::{ServerStream, TokenClient};
 use toolkit_http::client::url_secrets;
 
 /// The maximum number of requests still waiting for a response, for one connection. The server of this crate

@@ -2,8 +2,8 @@
 
 use super::event_stream::{SseStream, events, is_too_large};
 use super::http_answer::{Posted, has_media_type, media_type, refusal, status_error};
+use super::token_source::{DynTokenSource, McpToken, TokenChallenge, TokenRequest};
 use crate::client::failures::{HttpFault, redacted_fault};
-use crate::client::token_source::{DynTokenSource, McpToken, TokenChallenge, TokenRequest};
 use crate::client::tools::{RawLists, cut_deep_values};
 use crate::client::transport::KnownSecrets;
 use crate::unsent::Unsent;
@@ -39,7 +39,7 @@ const ACCEPTED: HeaderValue = HeaderValue::from_static("text/event-stream, appli
 
 /// The stream of a session on which the server sends its own requests and notifications.
 #[derive(Default)]
-pub(super) struct ServerStream {
+pub(crate) struct ServerStream {
     /// Whether the server has opened a session.
     has_session: AtomicBool,
     /// Cancelled when the server has opened the stream, or has refused to open it.
@@ -49,7 +49,7 @@ pub(super) struct ServerStream {
 impl ServerStream {
     /// Waits until the stream of a session is open. A server loses notifications of changed tools and questions to the
     /// user if it sends them before.
-    pub(super) async fn opened(&self) {
+    pub(crate) async fn opened(&self) {
         if self.has_session.load(Ordering::Relaxed) {
             let _ = timeout(OPENING, self.answered.cancelled()).await;
         }
@@ -58,14 +58,14 @@ impl ServerStream {
 
 /// An HTTP client that adds the current token to each request, and reads the answers.
 #[derive(Clone)]
-pub(super) struct TokenClient {
-    pub(super) http: reqwest::Client,
-    pub(super) token: Option<Arc<dyn DynTokenSource>>,
-    pub(super) stream: Arc<ServerStream>,
-    pub(super) secrets: KnownSecrets,
+pub(crate) struct TokenClient {
+    pub(crate) http: reqwest::Client,
+    pub(crate) token: Option<Arc<dyn DynTokenSource>>,
+    pub(crate) stream: Arc<ServerStream>,
+    pub(crate) secrets: KnownSecrets,
     /// The answers that the server has not read.
-    pub(super) unsent: Unsent,
-    pub(super) lists: RawLists,
+    pub(crate) unsent: Unsent,
+    pub(crate) lists: RawLists,
 }
 
 type Headers = HashMap<HeaderName, HeaderValue>;

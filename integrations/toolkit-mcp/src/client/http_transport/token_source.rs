@@ -89,7 +89,7 @@ type TokenFuture<'a> =
     Pin<Box<dyn Future<Output = Result<Option<McpToken>, Box<dyn Error + Send + Sync>>> + Send + 'a>>;
 
 /// The `dyn`-compatible form of [`TokenSource`].
-pub(super) trait DynTokenSource: Send + Sync {
+pub(crate) trait DynTokenSource: Send + Sync {
     fn token_boxed<'a>(&'a self, request: &'a TokenRequest<'a>) -> TokenFuture<'a>;
 }
 
@@ -101,11 +101,11 @@ impl<S: TokenSource> DynTokenSource for S {
 
 /// A request that needs a token.
 pub struct TokenRequest<'a> {
-    pub(super) method: &'a str,
-    pub(super) url: &'a str,
-    pub(super) headers: &'a HeaderMap,
-    pub(super) body: &'a [u8],
-    pub(super) challenge: Option<&'a TokenChallenge>,
+    pub(crate) method: &'a str,
+    pub(crate) url: &'a str,
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) body: &'a [u8],
+    pub(crate) challenge: Option<&'a TokenChallenge>,
 }
 
 impl<'a> TokenRequest<'a> {
@@ -163,8 +163,8 @@ impl fmt::Debug for TokenRequest<'_> {
 #[must_use]
 pub struct McpToken {
     token: String,
-    pub(super) scheme: String,
-    pub(super) headers: Vec<(String, String)>,
+    pub(crate) scheme: String,
+    pub(crate) headers: Vec<(String, String)>,
 }
 
 impl McpToken {
@@ -220,12 +220,12 @@ pub struct TokenChallenge {
     headers: HeaderMap,
     /// The refused token.
     #[cfg(feature = "auth")]
-    pub(super) token: Option<String>,
+    pub(crate) token: Option<String>,
 }
 
 impl TokenChallenge {
     /// Returns the challenge of an answer, or `None` if another token would not help.
-    pub(super) fn of(response: &Response, token: Option<&McpToken>) -> Option<Self> {
+    pub(crate) fn of(response: &Response, token: Option<&McpToken>) -> Option<Self> {
         let is_forbidden = response.status() == StatusCode::FORBIDDEN;
         if !is_forbidden && response.status() != StatusCode::UNAUTHORIZED {
             return None;

@@ -10,7 +10,7 @@ use std::io;
 pub(super) type SseStream = BoxStream<'static, Result<Sse, SseError>>;
 
 /// Returns the events of an answer. An event of more than `limit` bytes is an error, which ends the stream.
-pub(super) fn events(response: Response, limit: usize) -> SseStream {
+pub(crate) fn events(response: Response, limit: usize) -> SseStream {
     let mut size = EventSize::default();
     let bytes = response.bytes_stream().map(move |chunk| {
         let chunk = chunk.map_err(io::Error::other)?;

@@ -245,7 +245,7 @@ fn names_session(text: &str) -> bool {
 }
 
 /// Returns the fault of an answer that refuses access with a challenge.
-pub(super) fn refusal(response: &Response) -> Option<HttpFault> {
+pub(crate) fn refusal(response: &Response) -> Option<HttpFault> {
     let challenge = response.headers().get(WWW_AUTHENTICATE)?.to_str().unwrap_or_default().to_owned();
     match response.status() {
         StatusCode::UNAUTHORIZED => Some(HttpFault::AuthRequired(AuthRequiredError::new(challenge))),
@@ -267,7 +267,7 @@ pub(super) fn status_error(response: &Response) -> Option<HttpFault> {
 }
 
 /// Returns the media type as the server wrote it, without parameters. It is empty if there is none.
-pub(super) fn media_type(response: &Response) -> &str {
+pub(crate) fn media_type(response: &Response) -> &str {
     let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     kind.split(';').next().unwrap_or_default().trim()
 }
