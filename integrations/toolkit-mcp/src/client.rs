@@ -21,35 +21,29 @@
 //! ```
 
 mod call_errors;
+mod connection;
 mod content;
-mod endpoint;
 mod event;
 mod failures;
 mod follow;
-mod handshake;
 #[cfg(feature = "client-http")]
 mod http_transport;
-mod listing_pace;
 #[cfg(feature = "auth")]
 mod login;
 mod mcp_client;
-#[cfg(feature = "client-http")]
-mod mcp_url;
-mod pages;
 mod registry_source;
 mod remote_call;
 mod remote_prompts;
 mod remote_resources;
 mod resource_tools;
-mod server_requests;
-mod session;
-mod session_span;
 mod settings;
 mod subscription;
 mod tools;
 mod transport;
 
-pub use endpoint::McpEndpoint;
+#[cfg(feature = "client-http")]
+pub use connection::McpUrl;
+pub use connection::{McpEndpoint, McpServerInfo};
 pub use event::{McpEvent, McpEvents};
 pub use follow::Following;
 #[cfg(feature = "client-http")]
@@ -57,12 +51,9 @@ pub use http_transport::{McpToken, TokenChallenge, TokenRequest, TokenSource};
 #[cfg(feature = "auth")]
 pub use login::{FileTokenStore, Login, StoreLock, TokenStore};
 pub use mcp_client::{McpClient, McpClientBuilder};
-#[cfg(feature = "client-http")]
-pub use mcp_url::McpUrl;
 pub use remote_prompts::{McpPrompt, McpPromptArgument, McpPromptMessage};
 pub use remote_resources::McpResource;
 pub use resource_tools::McpResourceTools;
-pub use session::McpServerInfo;
 pub use settings::{
     ElicitationAnswer, ElicitationHandler, ElicitationKind, ElicitationRequest, McpBackoff, McpLimits,
     McpProtocol,

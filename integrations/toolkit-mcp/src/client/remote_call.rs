@@ -1,9 +1,8 @@
 //! One call of a server's tool.
 
+use super::connection::{MOST_QUESTIONS, Pending, Session};
 use super::content::{any_outcome, outcome, short};
 use super::failures::chain;
-use super::server_requests::MOST_QUESTIONS;
-use super::session::{Pending, Session};
 use super::settings::ClientSettings;
 use super::tools::RemoteTool;
 use super::transport::ProgressSink;

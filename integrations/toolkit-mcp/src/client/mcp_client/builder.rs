@@ -1,9 +1,8 @@
 //! Builder of clients.
 
 use super::McpClient;
-use crate::client::endpoint::McpEndpoint;
+use crate::client::connection::{MOST_QUESTIONS, McpEndpoint, ServerRequestHandler};
 use crate::client::event::{EVENTS_KEPT, McpEvent, McpEvents};
-use crate::client::server_requests::{MOST_QUESTIONS, ServerRequestHandler};
 use crate::client::settings::{ClientSettings, ElicitationHandler, McpBackoff, McpLimits, McpProtocol};
 use crate::client::tools::{ToolCount, ToolTotal};
 use crate::macros::{debug, setters};

@@ -1,9 +1,8 @@
 //! The background task of a client: lists changed tools again and restores lost connections.
 
 use super::ClientState;
+use crate::client::connection::{ListingPace, Session};
 use crate::client::event::McpEvent;
-use crate::client::listing_pace::ListingPace;
-use crate::client::session::Session;
 use crate::mcp_error::{McpError, McpErrorKind};
 use rmcp::model::ServerNotification;
 use rmcp::service::Subscription;

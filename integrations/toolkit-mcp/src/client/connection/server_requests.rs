@@ -3,8 +3,8 @@
 // Logging is deprecated since 2026-07-28, but servers of earlier versions use it.
 #![expect(deprecated)]
 
-use super::event::McpEvent;
-use super::settings::{ClientSettings, elicit};
+use crate::client::event::McpEvent;
+use crate::client::settings::{ClientSettings, elicit};
 use crate::locks::lock;
 use rmcp::ClientHandler;
 use rmcp::model::{
@@ -23,7 +23,7 @@ use toolkit_core::foreign::shorten;
 const LONGEST_LOG: usize = 8_192;
 
 /// The maximum number of questions that wait for the user at the same time. Further questions are declined.
-pub(super) const MOST_QUESTIONS: usize = 16;
+pub(crate) const MOST_QUESTIONS: usize = 16;
 
 /// The maximum number of questions within [`MINUTE`]. Further questions are declined.
 const MOST_QUESTIONS_PER_MINUTE: usize = 60;
@@ -32,7 +32,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 /// The number of questions since a time.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct QuestionCount {
+pub(crate) struct QuestionCount {
     since: Instant,
     questions: usize,
 }
@@ -56,20 +56,20 @@ impl QuestionCount {
 
 /// The handler for the requests and notifications that a server sends over one connection.
 #[derive(Clone)]
-pub(super) struct ServerRequestHandler {
-    pub(super) settings: Arc<ClientSettings>,
-    pub(super) events: broadcast::Sender<McpEvent>,
+pub(crate) struct ServerRequestHandler {
+    pub(crate) settings: Arc<ClientSettings>,
+    pub(crate) events: broadcast::Sender<McpEvent>,
     /// Notified when the server says that its tools changed.
-    pub(super) tools_changed: Arc<Notify>,
+    pub(crate) tools_changed: Arc<Notify>,
     /// The permits of further questions to the user.
-    pub(super) questions: Arc<Semaphore>,
+    pub(crate) questions: Arc<Semaphore>,
     /// The questions of all connections, which a server may end and begin as often as it likes.
-    pub(super) asked: Arc<Mutex<QuestionCount>>,
+    pub(crate) asked: Arc<Mutex<QuestionCount>>,
 }
 
 impl ServerRequestHandler {
     /// Asks the user, on behalf of the server.
-    pub(super) async fn elicit(&self, request: ElicitRequestParams) -> ElicitResult {
+    pub(crate) async fn elicit(&self, request: ElicitRequestParams) -> ElicitResult {
         let Ok(_permit) = self.questions.try_acquire() else {
             return ElicitResult::new(ElicitationAction::Decline);
         };
@@ -90,7 +90,7 @@ impl ServerRequestHandler {
     }
 
     /// Emits an event. If there are no listeners, nothing happens.
-    pub(super) fn emit(&self, event: McpEvent) {
+    pub(crate) fn emit(&self, event: McpEvent) {
         let _ = self.events.send(event);
     }
 }

@@ -1,8 +1,8 @@
 //! Endpoints: the addresses of servers, and the functions for connecting.
 
-use super::failures::unreachable;
 use super::handshake::{Attempt, Running};
-use super::transport::{ChildTransport, McpCommand, ServerLines};
+use crate::client::failures::unreachable;
+use crate::client::transport::{ChildTransport, McpCommand, ServerLines};
 use crate::locks::lock;
 use crate::macros::debug;
 use crate::mcp_error::McpError;
@@ -30,13 +30,13 @@ type Connector = dyn Fn(Attempt) -> Connecting + Send + Sync;
 pub struct McpEndpoint {
     connector: Arc<Connector>,
     /// The default name for the server in messages.
-    pub(super) label: String,
+    pub(crate) label: String,
     /// Whether the endpoint can be connected more than once.
-    pub(super) is_reusable: bool,
+    pub(crate) is_reusable: bool,
     /// Whether the server needs a handshake with `initialize`, as far as known.
     pub(super) is_legacy: Arc<AtomicBool>,
     /// The time for a login, in addition to the time for connecting.
-    pub(super) login_time: Duration,
+    pub(crate) login_time: Duration,
     pub(super) path: NetworkPath,
 }
 

@@ -5,10 +5,10 @@
 //! Therefore, `initialize` follows after a moment, and the first usable answer decides. The other answer arrives later and
 //! belongs to no request of the connection, so the SDK drops it.
 
-use super::failures::{ends_probe, of_transport, refused};
 use super::server_requests::ServerRequestHandler;
-use super::settings::McpProtocol;
-use super::transport::{Watched, Wire};
+use crate::client::failures::{ends_probe, of_transport, refused};
+use crate::client::settings::McpProtocol;
+use crate::client::transport::{Watched, Wire};
 use crate::mcp_error::{McpError, McpErrorKind};
 use rmcp::ClientHandler;
 use rmcp::model::{

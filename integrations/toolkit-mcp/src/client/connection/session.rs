@@ -1,12 +1,12 @@
 //! One connection to a server.
 
 use super::endpoint::McpEndpoint;
-use super::failures::{chain, of_transport, refused};
 use super::handshake::{Attempt, Running};
 use super::listing_pace::LONGEST_PAUSE;
 use super::server_requests::{MOST_QUESTIONS, ServerRequestHandler};
-use super::settings::McpProtocol;
-use super::transport::Wire;
+use crate::client::failures::{chain, of_transport, refused};
+use crate::client::settings::McpProtocol;
+use crate::client::transport::Wire;
 use crate::locks::lock;
 use crate::mcp_error::{McpError, McpErrorKind};
 use crate::request_span::NetworkPath;
@@ -32,7 +32,7 @@ const RETRY: Duration = Duration::from_secs(60);
 const FRESH: (Duration, Duration) = (LONGEST_PAUSE, Duration::from_secs(24 * 3_600));
 
 /// The maximum time for closing a connection. After this time, the connection is cut.
-pub(super) const CLOSING: Duration = Duration::from_secs(10);
+pub(crate) const CLOSING: Duration = Duration::from_secs(10);
 
 /// A server's description of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -52,23 +52,23 @@ pub struct McpServerInfo {
 }
 
 /// One connection to a server.
-pub(super) struct Session {
+pub(crate) struct Session {
     running: Mutex<Option<Running>>,
-    pub(super) peer: Peer<RoleClient>,
-    pub(super) wire: Arc<Wire>,
-    pub(super) handler: ServerRequestHandler,
+    pub(crate) peer: Peer<RoleClient>,
+    pub(crate) wire: Arc<Wire>,
+    pub(crate) handler: ServerRequestHandler,
     /// Cancelled when the failure of a request shows that a new connection is needed. Other requests may still receive
     /// their responses.
-    pub(super) stale: CancellationToken,
-    pub(super) opened: Instant,
+    pub(crate) stale: CancellationToken,
+    pub(crate) opened: Instant,
     /// The time at which the tool list becomes stale, if the server sets such a time.
     pub(super) expiry: sync::Mutex<Option<Instant>>,
-    pub(super) path: NetworkPath,
+    pub(crate) path: NetworkPath,
 }
 
 impl Session {
     /// Connects and runs the handshake, within the time limit.
-    pub(super) async fn open(
+    pub(crate) async fn open(
         endpoint: &McpEndpoint,
         handler: &ServerRequestHandler,
     ) -> Result<Self, McpError> {
@@ -100,7 +100,7 @@ impl Session {
     }
 
     /// Returns the server's description of itself.
-    pub(super) fn info(&self) -> McpServerInfo {
+    pub(crate) fn info(&self) -> McpServerInfo {
         let Some(peer) = self.peer.peer_info() else { return McpServerInfo::default() };
         let limit = self.handler.settings.limits.description;
         let short = |text: &str| -> String { clean(text).chars().take(limit).collect() };
@@ -115,7 +115,7 @@ impl Session {
     }
 
     /// Sends a request. Dropping the returned value before the response cancels the request.
-    pub(super) async fn send(
+    pub(crate) async fn send(
         &self,
         request: ClientRequest,
         options: PeerRequestOptions,
@@ -132,12 +132,12 @@ impl Session {
     }
 
     /// Plans the next attempt to read the tool list, because the list could not be read.
-    pub(super) fn postpone(&self) {
+    pub(crate) fn postpone(&self) {
         *lock(&self.expiry) = Some(Instant::now() + RETRY);
     }
 
     /// Waits until the server's tool list is stale. Waits forever if the server sets no time for the list.
-    pub(super) async fn stale_list(&self) {
+    pub(crate) async fn stale_list(&self) {
         let expiry = *lock(&self.expiry);
         match expiry {
             Some(expiry) => sleep_until(expiry).await,
@@ -146,9 +146,9 @@ impl Session {
     }
 
     /// Converts the failure of a request.
-    pub(super) fn failed(&self, method: &str, error: &ServiceError) -> McpError {
+    pub(crate) fn failed(&self, method: &str, error: &ServiceError) -> McpError {
         #[cfg(feature = "client-http")]
-        if super::failures::is_expired(error) {
+        if crate::client::failures::is_expired(error) {
             let ended = "the server has ended the session";
             self.replace(ended);
             return McpError::new(McpErrorKind::Connection, ended);
@@ -162,13 +162,13 @@ impl Session {
     }
 
     /// Returns whether the version of the protocol begins with a handshake.
-    pub(super) fn has_handshake(&self) -> bool {
+    pub(crate) fn has_handshake(&self) -> bool {
         self.peer.peer_info().is_some_and(|peer| peer.protocol_version.has_initialize())
     }
 
     /// Returns the lists whose changes need a subscription: the protocol version requires one, and the server announces
     /// changes.
-    pub(super) fn announced_lists(&self) -> Option<SubscriptionFilter> {
+    pub(crate) fn announced_lists(&self) -> Option<SubscriptionFilter> {
         let peer = self.peer.peer_info().filter(|peer| !peer.protocol_version.has_initialize())?;
         let capabilities = &peer.capabilities;
         let mut filter = SubscriptionFilter::new();
@@ -181,19 +181,19 @@ impl Session {
     }
 
     /// Subscribes to changes of lists. Returns `None` if the server refuses, or does not answer.
-    pub(super) async fn subscribe(&self) -> Option<Subscription> {
+    pub(crate) async fn subscribe(&self) -> Option<Subscription> {
         let limit = self.handler.settings.connect_timeout;
         timeout(limit, self.peer.listen(self.announced_lists()?)).await.ok()?.ok()
     }
 
     /// Asks for a new connection. Requests without an answer stay open.
-    pub(super) fn replace(&self, reason: &str) {
+    pub(crate) fn replace(&self, reason: &str) {
         self.wire.ends_because(reason);
         self.stale.cancel();
     }
 
     /// Closes the connection. A child process has exited when this method returns.
-    pub(super) async fn close(&self) {
+    pub(crate) async fn close(&self) {
         if let Some(mut running) = self.running.lock().await.take() {
             self.wire.ends_because("the client was closed");
             let _ = running.close_with_timeout(CLOSING).await;
@@ -242,19 +242,19 @@ pub(super) fn too_slow(what: &str, limit: Duration) -> McpError {
 }
 
 /// A request that was sent and has no response yet. Dropping this value cancels the request.
-pub(super) struct Pending {
+pub(crate) struct Pending {
     handle: Option<RequestHandle<RoleClient>>,
     wire: Arc<Wire>,
 }
 
 impl Pending {
     /// Returns the id of the request, unless it has ended.
-    pub(super) fn id(&self) -> Option<&RequestId> {
+    pub(crate) fn id(&self) -> Option<&RequestId> {
         self.handle.as_ref().map(|handle| &handle.id)
     }
 
     /// Waits for the response. This method is cancel safe: dropping the future loses no response.
-    pub(super) async fn response(&mut self) -> Result<ServerResult, ServiceError> {
+    pub(crate) async fn response(&mut self) -> Result<ServerResult, ServiceError> {
         let Some(handle) = &mut self.handle else { return pending().await };
         let response = (&mut handle.rx).await.unwrap_or(Err(ServiceError::TransportClosed));
         self.end();

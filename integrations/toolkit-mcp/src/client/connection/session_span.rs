@@ -1,15 +1,33 @@
 //! The requests of a connection within their spans.
 
-use super::pages::Deadline;
 use super::session::{Session, too_slow};
 use crate::mcp_error::{McpError, McpErrorKind};
 use crate::request_span::{RequestFacts, RequestSpan, RequestTarget};
 use rmcp::service::ServiceError;
-use tokio::time::timeout;
+use std::time::Duration;
+use tokio::time::{Instant, timeout};
+
+/// The time for one or more requests.
+#[derive(Clone, Copy)]
+pub(super) struct Deadline {
+    pub(super) limit: Duration,
+    start: Instant,
+}
+
+impl Deadline {
+    /// Begins the time.
+    pub(super) fn of(limit: Duration) -> Self {
+        Self { limit, start: Instant::now() }
+    }
+
+    pub(super) fn remaining(self) -> Duration {
+        self.limit.saturating_sub(self.start.elapsed())
+    }
+}
 
 impl Session {
     /// Opens the span of a request to the server.
-    pub(super) fn open_span(&self, method: &str, target: RequestTarget<'_>) -> RequestSpan {
+    pub(crate) fn open_span(&self, method: &str, target: RequestTarget<'_>) -> RequestSpan {
         RequestSpan::open(|| RequestFacts {
             is_client: true,
             method,
@@ -22,7 +40,7 @@ impl Session {
     }
 
     /// Waits for the answer to a request, within the time limit of a call.
-    pub(super) async fn answer<T>(
+    pub(crate) async fn answer<T>(
         &self,
         method: &str,
         target: RequestTarget<'_>,
@@ -60,7 +78,7 @@ impl Session {
 
 impl RequestSpan {
     /// Adds the code of the error, if the server has answered with one.
-    pub(super) fn set_refusal(&self, error: &ServiceError) {
+    pub(crate) fn set_refusal(&self, error: &ServiceError) {
         if let ServiceError::McpError(error) = error {
             self.set_code(error.code.0);
         }

@@ -12,7 +12,7 @@ pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// The pace of the listings. Each listing doubles the pause after it, and quiet times halve the pause.
 #[derive(Debug)]
-pub(super) struct ListingPace {
+pub(crate) struct ListingPace {
     last: Instant,
     /// How often the shortest pause was doubled.
     doublings: u32,
@@ -20,18 +20,18 @@ pub(super) struct ListingPace {
 
 impl ListingPace {
     /// Begins after the first listing of a connection.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { last: Instant::now(), doublings: 0 }
     }
 
     /// Returns the time of the next listing at the earliest.
-    pub(super) fn earliest(&self) -> Instant {
+    pub(crate) fn earliest(&self) -> Instant {
         let pause = SHORTEST_PAUSE.saturating_mul(2_u32.saturating_pow(self.doublings));
         self.last + pause.min(LONGEST_PAUSE)
     }
 
     /// Remembers that a listing has begun.
-    pub(super) fn lists(&mut self) {
+    pub(crate) fn lists(&mut self) {
         let quiet = self.last.elapsed().as_secs() / LONGEST_PAUSE.as_secs();
         let quiet = u32::try_from(quiet).unwrap_or(u32::MAX);
         // More doublings than for the longest pause would outlast the announcements.

@@ -2,9 +2,9 @@
 
 use super::endpoint::McpEndpoint;
 use super::handshake::{Attempt, Running};
-use super::http_transport::{DynTokenSource, ServerStream, TokenClient, TokenSource};
+use crate::client::http_transport::{DynTokenSource, ServerStream, TokenClient, TokenSource};
 #[cfg(feature = "auth")]
-use super::login::{Login, LoginTokens};
+use crate::client::login::{Login, LoginTokens};
 use crate::http_client::http_client;
 use crate::macros::debug;
 use crate::mcp_error::{McpError, McpErrorKind};

@@ -1,7 +1,8 @@
 //! Lists of a server, page by page.
 
 use super::session::Session;
-use super::tools::Catalog;
+use super::session_span::Deadline;
+use crate::client::tools::Catalog;
 use crate::locks::lock;
 use crate::mcp_error::{McpError, McpErrorKind};
 use crate::request_span::RequestTarget;
@@ -12,29 +13,10 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use tokio::time::Instant;
-
-/// The time for one or more requests.
-#[derive(Clone, Copy)]
-pub(super) struct Deadline {
-    pub(super) limit: Duration,
-    start: Instant,
-}
-
-impl Deadline {
-    /// Begins the time.
-    pub(super) fn of(limit: Duration) -> Self {
-        Self { limit, start: Instant::now() }
-    }
-
-    pub(super) fn remaining(self) -> Duration {
-        self.limit.saturating_sub(self.start.elapsed())
-    }
-}
 
 impl Session {
     /// Requests all tools.
-    pub(super) async fn list_tools(&self) -> Result<Catalog, McpError> {
+    pub(crate) async fn list_tools(&self) -> Result<Catalog, McpError> {
         let has_tools = self.peer.peer_info().is_none_or(|peer| peer.capabilities.tools.is_some());
         let catalog = Mutex::new(Catalog::default());
         *lock(&self.expiry) = None;
@@ -72,7 +54,7 @@ impl Session {
 
     /// Requests all pages of a list, and returns at most as many entries as the limit of tools. `page` keeps of an entry only
     /// what has a limit.
-    pub(super) async fn list_all<T, F>(
+    pub(crate) async fn list_all<T, F>(
         &self,
         method: &str,
         page: impl Fn(Peer<RoleClient>, Option<PaginatedRequestParams>) -> F,
