@@ -20,7 +20,7 @@
 //! # }
 //! ```
 
-mod call_errors;
+mod call;
 mod connection;
 mod content;
 mod event;
@@ -32,7 +32,6 @@ mod http_transport;
 mod login;
 mod mcp_client;
 mod registry_source;
-mod remote_call;
 mod remote_prompts;
 mod remote_resources;
 mod resource_tools;

@@ -8,9 +8,9 @@ mod supervise;
 pub use builder::McpClientBuilder;
 pub(super) use supervise::Link;
 
+use super::call::{RemoteCall, unreachable};
 use super::connection::{CLOSING, McpEndpoint, McpServerInfo, ServerRequestHandler, Session};
 use super::event::McpEvents;
-use super::remote_call::{RemoteCall, unreachable};
 use super::tools::{Catalog, RemoteTool, ToolCount};
 use crate::locks::lock;
 use crate::macros::debug;

@@ -1,11 +1,11 @@
 //! One call of a server's tool.
 
-use super::connection::{MOST_QUESTIONS, Pending, Session};
-use super::content::{any_outcome, outcome, short};
-use super::failures::chain;
-use super::settings::ClientSettings;
-use super::tools::RemoteTool;
-use super::transport::ProgressSink;
+use crate::client::connection::{MOST_QUESTIONS, Pending, Session};
+use crate::client::content::{any_outcome, outcome, short};
+use crate::client::failures::chain;
+use crate::client::settings::ClientSettings;
+use crate::client::tools::RemoteTool;
+use crate::client::transport::ProgressSink;
 use crate::numbers::is_exact;
 use crate::reports::Reports;
 use crate::request_span::{RequestSpan, RequestTarget};
@@ -31,32 +31,32 @@ const ROUNDS: usize = 16;
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Creates the error for a call that was not sent, because there is no connection.
-pub(super) fn unreachable(server: &str) -> ToolError {
+pub(crate) fn unreachable(server: &str) -> ToolError {
     let advice = "try again later, or continue without its tools";
     ToolError::failed(format_args!("MCP server `{server}` is not reachable; {advice}")).with_retryable(true)
 }
 
 /// One call of a server's tool.
-pub(super) struct RemoteCall<'a> {
+pub(crate) struct RemoteCall<'a> {
     session: &'a Session,
-    pub(super) tool: &'a RemoteTool,
-    pub(super) context: &'a ToolContext,
+    pub(crate) tool: &'a RemoteTool,
+    pub(crate) context: &'a ToolContext,
     /// Whether the server has ended the session instead of executing the call.
     is_expired: AtomicBool,
 }
 
 impl<'a> RemoteCall<'a> {
-    pub(super) fn new(session: &'a Session, tool: &'a RemoteTool, context: &'a ToolContext) -> Self {
+    pub(crate) fn new(session: &'a Session, tool: &'a RemoteTool, context: &'a ToolContext) -> Self {
         Self { session, tool, context, is_expired: AtomicBool::new(false) }
     }
 
     /// Returns whether the server has ended the session instead of executing the call.
-    pub(super) fn is_expired(&self) -> bool {
+    pub(crate) fn is_expired(&self) -> bool {
         self.is_expired.load(Ordering::Relaxed)
     }
 
     /// Runs the call to its end, and answers the server's questions on the way.
-    pub(super) async fn run(&self, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
+    pub(crate) async fn run(&self, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
         let limit = self.settings().max_call_time;
         // With questions to the user, which this limit ends as well.
         timeout(limit, self.rounds(arguments)).await.unwrap_or_else(|_| Err(self.timed_out(limit)))
@@ -183,7 +183,7 @@ impl<'a> RemoteCall<'a> {
         ToolError::timed_out(self.context.tool_name().as_str(), limit)
     }
 
-    pub(super) fn settings(&self) -> &ClientSettings {
+    pub(crate) fn settings(&self) -> &ClientSettings {
         &self.session.handler.settings
     }
 
@@ -242,7 +242,7 @@ impl<'a> RemoteCall<'a> {
     /// Converts the failure of an HTTP request without an answer.
     #[cfg(feature = "client-http")]
     fn lost_request(&self, error: &(dyn std::error::Error + 'static), details: &str) -> ToolError {
-        use super::failures::HttpFault;
+        use crate::client::failures::HttpFault;
         let is_unreachable =
             matches!(error.downcast_ref(), Some(HttpFault::Client(error)) if error.is_connect());
         let peer = self.session.peer.peer_info();
@@ -257,14 +257,14 @@ impl<'a> RemoteCall<'a> {
     fn failed(&self, error: &ServiceError) -> ToolError {
         let details = short(&chain(error));
         #[cfg(feature = "client-http")]
-        if super::failures::is_expired(error) {
+        if crate::client::failures::is_expired(error) {
             self.session.replace("the server has ended the session");
             self.is_expired.store(true, Ordering::Relaxed);
-            return self.of_http(&super::failures::Failure::Expired).with_details(details);
+            return self.of_http(&crate::client::failures::Failure::Expired).with_details(details);
         }
         #[cfg(feature = "client-http")]
         if let ServiceError::TransportSend(failed) = error
-            && let Some(failure) = super::failures::Failure::of(&*failed.error)
+            && let Some(failure) = crate::client::failures::Failure::of(&*failed.error)
         {
             return self.of_http(&failure).with_details(details);
         }
@@ -287,7 +287,9 @@ impl<'a> RemoteCall<'a> {
                 self.too_large()
             }
             #[cfg(feature = "client-http")]
-            ServiceError::TransportSend(failed) if failed.error.is::<super::failures::HttpFault>() => {
+            ServiceError::TransportSend(failed)
+                if failed.error.is::<crate::client::failures::HttpFault>() =>
+            {
                 self.lost_request(&*failed.error, &details)
             }
             ServiceError::TransportSend(_) => {

@@ -1,8 +1,8 @@
 //! Failed calls as errors for the model: what happened to the server, and what to do next.
 
-use super::content::short;
 use super::remote_call::RemoteCall;
-use super::transport::INVALID;
+use crate::client::content::short;
+use crate::client::transport::INVALID;
 use crate::line_transport::TOO_LARGE;
 use rmcp::model::{ErrorCode, ErrorData};
 #[cfg(feature = "client-http")]
@@ -12,7 +12,7 @@ use toolkit_core::{ErrorKind, ToolError};
 
 impl RemoteCall<'_> {
     /// Creates an error for the model from the name of the server, the fault `what`, and the advice.
-    pub(super) fn error(&self, what: &str, advice: &str) -> ToolError {
+    pub(crate) fn error(&self, what: &str, advice: &str) -> ToolError {
         ToolError::failed(format_args!("MCP server `{}` {what}; {advice}", self.settings().name))
     }
 
@@ -36,8 +36,8 @@ impl RemoteCall<'_> {
 
     /// Converts the failure of one HTTP request.
     #[cfg(feature = "client-http")]
-    pub(super) fn of_http(&self, failure: &super::failures::Failure) -> ToolError {
-        use super::failures::Failure;
+    pub(super) fn of_http(&self, failure: &crate::client::failures::Failure) -> ToolError {
+        use crate::client::failures::Failure;
         let later = "try again later, or use another tool";
         match *failure {
             Failure::NoAccess | Failure::Status { status: 401, .. } => self.no_access(),
@@ -100,7 +100,7 @@ impl RemoteCall<'_> {
         self.error("refuses access", "the user must renew the credentials; use another tool")
     }
 
-    pub(super) fn too_large(&self) -> ToolError {
+    pub(crate) fn too_large(&self) -> ToolError {
         let limit = self.settings().limits.message_bytes;
         let what = format!("sent a message of more than {limit} bytes, which may be the result of the call");
         self.error(&what, "ask for less, for instance with narrower arguments")
