@@ -34,9 +34,7 @@ mod mcp_client;
 mod registry_source;
 mod remote_prompts;
 mod remote_resources;
-mod resource_tools;
 mod settings;
-mod subscription;
 mod tools;
 mod transport;
 
@@ -51,13 +49,11 @@ pub use http_transport::{McpToken, TokenChallenge, TokenRequest, TokenSource};
 pub use login::{FileTokenStore, Login, StoreLock, TokenStore};
 pub use mcp_client::{McpClient, McpClientBuilder};
 pub use remote_prompts::{McpPrompt, McpPromptArgument, McpPromptMessage};
-pub use remote_resources::McpResource;
-pub use resource_tools::McpResourceTools;
+pub use remote_resources::{McpResource, McpResourceTools, McpSubscription};
 pub use settings::{
     ElicitationAnswer, ElicitationHandler, ElicitationKind, ElicitationRequest, McpBackoff, McpLimits,
     McpProtocol,
 };
-pub use subscription::McpSubscription;
 pub use toolkit_core::foreign::{ToolIssue, ToolIssueKind};
 pub(crate) use tools::ToolTotal;
 pub use tools::{McpToolChange, ToolListChange};

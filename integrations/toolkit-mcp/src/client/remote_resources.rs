@@ -1,5 +1,11 @@
 //! The resources of a server.
 
+mod resource_tools;
+mod subscription;
+
+pub use resource_tools::McpResourceTools;
+pub use subscription::McpSubscription;
+
 use super::content::{embedded, resource_text};
 use super::mcp_client::McpClient;
 use crate::mcp_error::{McpError, McpErrorKind};

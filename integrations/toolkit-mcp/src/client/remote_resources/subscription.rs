@@ -3,9 +3,9 @@
 // Versions before 2026-07-28 subscribe with a request, and not with a stream.
 #![expect(deprecated)]
 
-use super::connection::Session;
-use super::event::McpEvent;
-use super::mcp_client::{ClientState, Link, McpClient};
+use crate::client::connection::Session;
+use crate::client::event::McpEvent;
+use crate::client::mcp_client::{ClientState, Link, McpClient};
 use crate::mcp_error::{McpError, McpErrorKind};
 use crate::request_span::RequestTarget;
 use rmcp::model::{SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams};

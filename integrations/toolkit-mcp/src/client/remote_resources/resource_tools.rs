@@ -1,7 +1,7 @@
 //! Tools with which a model lists and reads the resources of a server.
 
-use super::mcp_client::McpClient;
-use super::remote_resources::McpResource;
+use super::McpResource;
+use crate::client::mcp_client::McpClient;
 use crate::macros::debug;
 use crate::mcp_error::McpError;
 use serde_json::{Value, json};
