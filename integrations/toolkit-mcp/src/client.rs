@@ -25,13 +25,12 @@ mod connection;
 mod content;
 mod event;
 mod failures;
-mod follow;
 #[cfg(feature = "client-http")]
 mod http_transport;
 #[cfg(feature = "auth")]
 mod login;
 mod mcp_client;
-mod registry_source;
+mod registry;
 mod remote_prompts;
 mod remote_resources;
 mod settings;
@@ -42,12 +41,12 @@ mod transport;
 pub use connection::McpUrl;
 pub use connection::{McpEndpoint, McpServerInfo};
 pub use event::{McpEvent, McpEvents};
-pub use follow::Following;
 #[cfg(feature = "client-http")]
 pub use http_transport::{McpToken, TokenChallenge, TokenRequest, TokenSource};
 #[cfg(feature = "auth")]
 pub use login::{FileTokenStore, Login, StoreLock, TokenStore};
 pub use mcp_client::{McpClient, McpClientBuilder};
+pub use registry::Following;
 pub use remote_prompts::{McpPrompt, McpPromptArgument, McpPromptMessage};
 pub use remote_resources::{McpResource, McpResourceTools, McpSubscription};
 pub use settings::{

@@ -1,6 +1,6 @@
 //! A client wherever tools are taken.
 
-use super::mcp_client::McpClient;
+use crate::client::mcp_client::McpClient;
 use toolkit_core::registry::{IntoRegistrySource, RegistrySource};
 use toolkit_core::{ToolCall, ToolContext, ToolDefinition, ToolError, ToolFuture, ToolProvider};
 
@@ -29,7 +29,7 @@ impl ToolProvider for McpClient {
 }
 
 /// The tools that the server has now, so that `.tools(client)` gives them to an agent, with tool search if there are
-/// [many](super::McpClientBuilder::tool_search_above). A live registry [follows](McpClient::follow) their changes.
+/// [many](crate::client::McpClientBuilder::tool_search_above). A live registry [follows](McpClient::follow) their changes.
 impl IntoRegistrySource for McpClient {
     fn into_registry_source(self) -> RegistrySource {
         let defers = self.0.defers();

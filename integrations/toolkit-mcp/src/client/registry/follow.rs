@@ -1,8 +1,8 @@
 //! Live registries that follow the tools of a server.
 
-use super::event::McpEvent;
-use super::mcp_client::McpClient;
-use super::tools::Catalog;
+use crate::client::event::McpEvent;
+use crate::client::mcp_client::McpClient;
+use crate::client::tools::Catalog;
 use std::sync::Arc;
 use tokio::sync::watch;
 use tokio_util::sync::DropGuard;
@@ -53,7 +53,7 @@ impl McpClient {
     /// Registers the tools in a live registry, and changes the registry whenever the tools of the server
     /// change.
     ///
-    /// If there are [many tools](super::McpClientBuilder::tool_search_above), they are deferred: turn on tool search in the
+    /// If there are [many tools](crate::client::McpClientBuilder::tool_search_above), they are deferred: turn on tool search in the
     /// registry, so that a model finds them when it needs them.
     ///
     /// Listeners of the registry receive an event for each added, removed and replaced tool. Overrides and
