@@ -1,6 +1,5 @@
 //! Tool definitions in the form of the protocol.
 
-use super::McpServer;
 use rmcp::model::{ErrorData, Icon, JsonObject, MetaObject, Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -46,17 +45,6 @@ impl ToolList {
         let visible = self.0.iter().filter(|tool| is_visible(tool));
         let (tools, next) = page(visible, cursor, size, |tool| &tool.name)?;
         Ok((tools.into_iter().map(|tool| (**tool).clone()).collect(), next))
-    }
-}
-
-impl McpServer {
-    /// Creates the first page of the tool list, as for a request, and returns the number of tools on the page. For
-    /// benchmarks.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn list_once(&self) -> usize {
-        let tools = self.settings.tools(&self.settings.dispatcher.registry(), false);
-        tools.page(None, self.settings.page_size, |_| true).map_or(0, |(page, _)| page.len())
     }
 }
 
