@@ -12,7 +12,6 @@
 //!
 //! An [`McpServer`] holds the settings of a server. A tool gets information about the client from a [`Caller`].
 
-mod ask_client;
 mod caller;
 mod changes;
 mod client_call;
@@ -28,7 +27,6 @@ mod http_batch;
 mod http_server;
 #[cfg(feature = "server-http")]
 mod http_service;
-mod input;
 #[cfg(feature = "jwt")]
 mod jwt_signature;
 #[cfg(feature = "jwt")]
@@ -53,13 +51,11 @@ mod tool_call;
 mod uri_template;
 mod visibility;
 
-pub use ask_client::ask_client;
-pub use caller::{Caller, LogLevel};
+pub use caller::{Caller, Elicited, LogLevel, ask_client};
 #[cfg(feature = "server-http")]
 pub use http_server::HttpServer;
 #[cfg(feature = "server-http")]
 pub use http_service::HttpService;
-pub use input::Elicited;
 #[cfg(feature = "jwt")]
 pub use jwt_verifier::JwtVerifier;
 pub use mcp_server::{McpServer, serve_stdio};

@@ -1,7 +1,6 @@
 //! One call of a client: of a tool, of a prompt, or of a function behind a resource.
 
-use super::caller::{Caller, LogLevel};
-use super::input::Inputs;
+use super::caller::{Caller, Inputs, LogLevel};
 use super::server_settings::ServerSettings;
 use super::visibility::is_visible;
 use crate::locks::lock;

@@ -1,10 +1,9 @@
 //! The handler of one session: answers the requests of the protocol.
 
-use super::caller::LogLevel;
+use super::caller::{LogLevel, is_stateless};
 use super::changes::{ServerChanges, notify, notify_subscription};
 use super::client_call::CallSession;
 use super::completion::complete;
-use super::input::is_stateless;
 use super::server_settings::{ServerSettings, live};
 use super::visibility::View;
 use super::{prompts, request_spans, resources, tool_call};

@@ -1,8 +1,8 @@
 //! One call of a tool: from the request to the response.
 
+use super::caller::is_stateless;
 use super::client_call::{self, CallEnd, CallSession, ClientCall};
 use super::definitions::is_wrapped;
-use super::input::is_stateless;
 use super::raw_arguments::RawArguments;
 #[cfg(feature = "server-http")]
 use super::request_body::RequestBody;

@@ -42,7 +42,7 @@ pub enum Elicited {
 }
 
 impl Elicited {
-    pub(super) fn of(mut answer: Value) -> Self {
+    pub(crate) fn of(mut answer: Value) -> Self {
         match answer.get("action").and_then(Value::as_str) {
             Some("accept") => Self::Accepted(answer.get_mut("content").map(Value::take).unwrap_or_default()),
             Some("decline") => Self::Declined,
@@ -53,7 +53,7 @@ impl Elicited {
 
 /// The input of one call: the answers in the request, and the questions that the call asks before its response.
 #[derive(Default)]
-pub(super) struct Inputs {
+pub(crate) struct Inputs {
     name: Box<str>,
     arguments: Arc<str>,
     /// The identity of the client. Only this client may continue the call.
@@ -87,7 +87,7 @@ impl Inputs {
     ///
     /// # Errors
     /// The state is not from this server, belongs to another call or another client, or is too old.
-    pub(super) fn new(
+    pub(crate) fn new(
         secret: &RequestStateCodec,
         name: &str,
         arguments: Arc<str>,
@@ -118,12 +118,12 @@ impl Inputs {
     }
 
     /// Waits until the call has a question without an answer.
-    pub(super) async fn suspended(&self) {
+    pub(crate) async fn suspended(&self) {
         self.has_question.notified().await;
     }
 
     /// Returns the response that asks the client, if there are questions without answers.
-    pub(super) fn suspension(
+    pub(crate) fn suspension(
         &self,
         secret: &RequestStateCodec,
     ) -> Option<Result<InputRequiredResult, ErrorData>> {
@@ -144,7 +144,7 @@ impl Inputs {
 
     /// Sends a request to the client and returns the result. If the protocol version has no sessions, the call is
     /// suspended until the client has the answer.
-    pub(super) async fn request(
+    pub(crate) async fn request(
         &self,
         context: &RequestContext<RoleServer>,
         key: &str,
@@ -202,7 +202,7 @@ fn bound_to(name: &str, arguments: &str, principal: Option<&str>) -> String {
 }
 
 /// Returns whether a request belongs to a protocol version without sessions.
-pub(super) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
+pub(crate) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 

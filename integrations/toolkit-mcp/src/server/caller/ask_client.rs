@@ -1,6 +1,6 @@
 //! Approval of calls by the user of the client.
 
-use super::caller::Caller;
+use super::Caller;
 use super::input::{APPROVAL, Elicited};
 use serde_json::json;
 use toolkit_core::foreign::show_invisible;
