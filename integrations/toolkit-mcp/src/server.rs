@@ -15,10 +15,7 @@
 mod caller;
 mod changes;
 mod client_call;
-mod client_lines;
 mod client_requests;
-mod completion;
-mod definitions;
 #[cfg(feature = "server-http")]
 mod http_answers;
 #[cfg(feature = "server-http")]
@@ -36,19 +33,17 @@ mod outputs;
 mod prompts;
 #[cfg(feature = "server-http")]
 mod protected_resource;
-mod raw_arguments;
+mod protocol;
 #[cfg(feature = "server-http")]
 mod request_body;
 mod request_spans;
 mod resource_updates;
 mod resources;
-mod results;
 mod scopes;
 mod server_settings;
 #[cfg(feature = "server-http")]
 mod sessions;
 mod tool_call;
-mod uri_template;
 mod visibility;
 
 pub use caller::{Caller, Elicited, LogLevel, ask_client};

@@ -3,7 +3,7 @@
 use super::caller::{LogLevel, is_stateless};
 use super::changes::{ServerChanges, notify, notify_subscription};
 use super::client_call::CallSession;
-use super::completion::complete;
+use super::protocol::complete;
 use super::server_settings::{ServerSettings, live};
 use super::visibility::View;
 use super::{prompts, request_spans, resources, tool_call};

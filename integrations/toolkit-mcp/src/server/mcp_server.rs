@@ -1,8 +1,8 @@
 //! The server of a registry, and its settings.
 
 use super::caller::Caller;
-use super::client_lines::MAX_MESSAGE;
 use super::client_requests::ClientRequestHandler;
+use super::protocol::MAX_MESSAGE;
 use super::resource_updates::ResourceUpdates;
 use super::scopes::is_granted;
 use super::server_settings::ServerSettings;

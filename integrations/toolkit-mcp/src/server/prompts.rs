@@ -1,8 +1,7 @@
 //! Prompts: functions whose output is a conversation for the model, chosen by the user of the client.
 
 use super::client_call::{self, CallSession, ClientCall};
-use super::definitions::{icons, published_meta};
-use super::results::block;
+use super::protocol::{block, icons, published_meta};
 use super::visibility::View;
 use rmcp::RoleServer;
 use rmcp::model::{

@@ -1,6 +1,6 @@
 //! The body of an HTTP request. The SDK reads it after it has checked the headers.
 
-use super::raw_arguments::RawArguments;
+use super::protocol::RawArguments;
 use super::scopes::{is_granted, scopes_of};
 use super::server_settings::{HttpSettings, ServerSettings};
 use bytes::Bytes;

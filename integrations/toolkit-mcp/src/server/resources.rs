@@ -1,9 +1,7 @@
 //! Resources: texts, files and functions that clients read by URI.
 
 use super::client_call::{self, CallSession, ClientCall};
-use super::definitions::{icons, published_meta};
-use super::results::resource_contents;
-use super::uri_template::{expand, is_template};
+use super::protocol::{expand, icons, is_template, published_meta, resource_contents};
 use super::visibility::View;
 use rmcp::RoleServer;
 use rmcp::model::{

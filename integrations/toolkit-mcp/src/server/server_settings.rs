@@ -1,10 +1,10 @@
 //! The settings of a server, shared by its sessions.
 
 use super::caller::Caller;
-use super::definitions::{McpFormat, ToolList};
 use super::outputs::OutputStore;
 #[cfg(feature = "server-http")]
 use super::protected_resource::ProtectedResource;
+use super::protocol::{McpFormat, ToolList};
 use super::resource_updates::ResourceUpdates;
 use crate::macros::debug;
 use crate::mcp_error::McpError;

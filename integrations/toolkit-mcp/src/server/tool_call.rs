@@ -2,11 +2,9 @@
 
 use super::caller::is_stateless;
 use super::client_call::{self, CallEnd, CallSession, ClientCall};
-use super::definitions::is_wrapped;
-use super::raw_arguments::RawArguments;
+use super::protocol::{RawArguments, busy, failure, is_wrapped, success};
 #[cfg(feature = "server-http")]
 use super::request_body::RequestBody;
-use super::results::{busy, failure, success};
 use super::server_settings::ServerSettings;
 use rmcp::RoleServer;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, ContentBlock, ErrorData, Resource};

@@ -1,7 +1,7 @@
 //! Which tools, prompts and resources a client sees and may use.
 
 use super::caller::{Caller, Inputs, LogLevel};
-use super::definitions::page;
+use super::protocol::page;
 use super::server_settings::ServerSettings;
 use rmcp::RoleServer;
 use rmcp::model::{ErrorData, PaginatedRequestParams};

@@ -11,7 +11,7 @@ use rmcp::model::{
 };
 
 /// The maximum size of a message, in bytes.
-pub(super) const MAX_MESSAGE: usize = 16 << 20;
+pub(crate) const MAX_MESSAGE: usize = 16 << 20;
 
 impl LineRole for RoleServer {
     type Reports = ();

@@ -11,23 +11,23 @@ use toolkit_core::{ToolDefinition, ToolMetadata, ToolTag};
 
 /// The format for tool definitions of the Model Context Protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct McpFormat {
-    pub(super) name_rule: NameRule,
+pub(crate) struct McpFormat {
+    pub(crate) name_rule: NameRule,
     /// Whether an output that is no object is published as the property `result` of an object. Versions before
     /// 2026-07-28 know no other outputs.
-    pub(super) wraps_outputs: bool,
+    pub(crate) wraps_outputs: bool,
 }
 
 /// Published tools, sorted by published name. Clones are cheap.
 #[derive(Clone)]
-pub(super) struct ToolList(Arc<[Arc<Tool>]>);
+pub(crate) struct ToolList(Arc<[Arc<Tool>]>);
 
 /// The prefix of a cursor. The rest of the cursor is the name of the last entry of the preceding page.
 const AFTER: &str = "after:";
 
 impl ToolList {
     /// Returns the tool with this published name.
-    pub(super) fn get(&self, name: &str) -> Option<&Arc<Tool>> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Arc<Tool>> {
         let found = self.0.binary_search_by(|tool| (*tool.name).cmp(name)).ok()?;
         self.0.get(found)
     }
@@ -36,7 +36,7 @@ impl ToolList {
     ///
     /// # Errors
     /// This server did not issue the cursor.
-    pub(super) fn page(
+    pub(crate) fn page(
         &self,
         cursor: Option<&str>,
         size: usize,
@@ -55,7 +55,7 @@ impl ToolList {
 ///
 /// # Errors
 /// This server did not issue the cursor.
-pub(super) fn page<T>(
+pub(crate) fn page<T>(
     entries: impl Iterator<Item = T>,
     cursor: Option<&str>,
     size: usize,
@@ -128,7 +128,7 @@ fn published(schema: &Value) -> Option<JsonObject> {
 }
 
 /// Returns whether an output with this schema is wrapped for versions that know only objects as outputs.
-pub(super) fn is_wrapped(schema: &Value) -> bool {
+pub(crate) fn is_wrapped(schema: &Value) -> bool {
     schema.get("type").is_none_or(|kind| kind != "object")
 }
 
@@ -166,7 +166,7 @@ fn annotations(metadata: &ToolMetadata) -> Option<ToolAnnotations> {
     Some(ToolAnnotations::from_raw(metadata.title.clone(), read_only, destructive, idempotent, open_world))
 }
 
-pub(super) fn icons(metadata: &ToolMetadata) -> Option<Vec<Icon>> {
+pub(crate) fn icons(metadata: &ToolMetadata) -> Option<Vec<Icon>> {
     (!metadata.icons.is_empty()).then(|| metadata.icons.iter().map(icon).collect())
 }
 
@@ -178,7 +178,7 @@ fn icon(icon: &ToolIcon) -> Icon {
 }
 
 /// Returns the metadata of the program.
-pub(super) fn published_meta(meta: &Map<String, Value>) -> Option<MetaObject> {
+pub(crate) fn published_meta(meta: &Map<String, Value>) -> Option<MetaObject> {
     (!meta.is_empty()).then(|| MetaObject(meta.clone()))
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// The arguments of a call as the client wrote them, stored with the parsed request. The tool reads them with all
 /// digits of their numbers.
 #[derive(Debug, Clone)]
-pub(super) struct RawArguments(Arc<str>);
+pub(crate) struct RawArguments(Arc<str>);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -26,7 +26,7 @@ struct CallParams<'a> {
 impl RawArguments {
     /// Returns the arguments in the body of a `tools/call` request.
     #[cfg(feature = "server-http")]
-    pub(super) fn of(body: &[u8]) -> Option<Self> {
+    pub(crate) fn of(body: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]
         struct Body<'a> {
             #[serde(borrow)]
@@ -42,12 +42,12 @@ impl RawArguments {
     }
 
     #[cfg(test)]
-    pub(super) fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 
     /// Returns the arguments as the client wrote them if the transport has stored them, or else the parsed arguments.
-    pub(super) fn text(raw: Option<&Self>, parsed: Option<JsonObject>) -> Arc<str> {
+    pub(crate) fn text(raw: Option<&Self>, parsed: Option<JsonObject>) -> Arc<str> {
         match (raw, parsed) {
             (Some(Self(text)), _) => text.clone(),
             (None, None) => "{}".into(),
@@ -57,7 +57,7 @@ impl RawArguments {
 }
 
 /// Reads the parameters of a call. Returns `None` if they do not have the form that the protocol demands.
-pub(super) fn call(params: &str) -> Option<CallToolRequest> {
+pub(crate) fn call(params: &str) -> Option<CallToolRequest> {
     let params: CallParams<'_> = serde_json::from_str(params).ok()?;
     if params.arguments.is_some_and(|arguments| !arguments.get().starts_with('{')) {
         return None;

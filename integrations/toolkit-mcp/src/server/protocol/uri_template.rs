@@ -3,12 +3,12 @@
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
-pub(super) fn is_template(uri: &str) -> bool {
+pub(crate) fn is_template(uri: &str) -> bool {
     uri.contains('{')
 }
 
 /// Returns the values of the variables for which the template is `uri`. Returns `None` if there are none.
-pub(super) fn expand(template: &str, uri: &str) -> Option<Value> {
+pub(crate) fn expand(template: &str, uri: &str) -> Option<Value> {
     let mut values = Map::new();
     let mut template = template;
     let mut uri = uri;

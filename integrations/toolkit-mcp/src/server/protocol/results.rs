@@ -15,7 +15,7 @@ use toolkit_core::{Content, Media, ToolError, ToolOutput};
 ///
 /// # Errors
 /// The structured content does not fit the output schema, or the JSON output is nested too deep for a value.
-pub(super) fn success(
+pub(crate) fn success(
     output: ToolOutput,
     name: &str,
     schema: Option<&Value>,
@@ -49,11 +49,11 @@ pub(super) fn success(
 }
 
 /// Returns the result of a failed call. The model reads the message.
-pub(super) fn failure(error: &ToolError) -> CallToolResult {
+pub(crate) fn failure(error: &ToolError) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(error.message())])
 }
 
-pub(super) fn block(content: Content, index: usize) -> ContentBlock {
+pub(crate) fn block(content: Content, index: usize) -> ContentBlock {
     match content {
         Content::Text(text) => ContentBlock::text(text),
         Content::Json(json) => ContentBlock::text(json.into_string()),
@@ -89,7 +89,7 @@ fn item(
 }
 
 /// Returns an output of the resource `uri` as its contents.
-pub(super) fn resource_contents(content: Content, uri: &str, media_type: Option<&str>) -> ResourceContents {
+pub(crate) fn resource_contents(content: Content, uri: &str, media_type: Option<&str>) -> ResourceContents {
     let typed =
         |contents: ResourceContents, default: &str| contents.with_mime_type(media_type.unwrap_or(default));
     match content {
@@ -132,12 +132,12 @@ fn is_text(media_type: &str) -> bool {
 }
 
 /// Returns the error result for a call refused because `limit` calls are already running.
-pub(super) fn busy(limit: usize) -> CallToolResult {
+pub(crate) fn busy(limit: usize) -> CallToolResult {
     let message = format!("The server is busy with {limit} calls; call the tool again later");
     CallToolResult::error(vec![ContentBlock::text(message)])
 }
 
 /// Returns the content of `value` if it is a JSON string, and the JSON text of `value` otherwise.
-pub(super) fn plain(value: &Value) -> String {
+pub(crate) fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -6,7 +6,7 @@ use std::collections::{HashSet, VecDeque};
 use toolkit_core::ToolDefinition;
 
 /// Returns the known values of a parameter that begin with `typed`, ignoring case.
-pub(super) fn complete(definition: &ToolDefinition, parameter: &str, typed: &str) -> CompletionInfo {
+pub(crate) fn complete(definition: &ToolDefinition, parameter: &str, typed: &str) -> CompletionInfo {
     let root = &definition.parameters;
     let parameter = definition.parameter_named(parameter).unwrap_or(parameter);
     let schema = root.get("properties").and_then(|properties| properties.get(parameter));
