@@ -12,6 +12,7 @@
 //!
 //! An [`McpServer`] holds the settings of a server. A tool gets information about the client from a [`Caller`].
 
+mod auth;
 mod caller;
 mod changes;
 mod client_call;
@@ -24,39 +25,32 @@ mod http_batch;
 mod http_server;
 #[cfg(feature = "server-http")]
 mod http_service;
-#[cfg(feature = "jwt")]
-mod jwt_signature;
-#[cfg(feature = "jwt")]
-mod jwt_verifier;
 mod mcp_server;
 mod outputs;
 mod prompts;
-#[cfg(feature = "server-http")]
-mod protected_resource;
 mod protocol;
 #[cfg(feature = "server-http")]
 mod request_body;
 mod request_spans;
 mod resource_updates;
 mod resources;
-mod scopes;
 mod server_settings;
 #[cfg(feature = "server-http")]
 mod sessions;
 mod tool_call;
 mod visibility;
 
+#[cfg(feature = "jwt")]
+pub use auth::JwtVerifier;
+#[cfg(feature = "server-http")]
+pub use auth::{ProtectedResource, VerifiedToken};
 pub use caller::{Caller, Elicited, LogLevel, ask_client};
 #[cfg(feature = "server-http")]
 pub use http_server::HttpServer;
 #[cfg(feature = "server-http")]
 pub use http_service::HttpService;
-#[cfg(feature = "jwt")]
-pub use jwt_verifier::JwtVerifier;
 pub use mcp_server::{McpServer, serve_stdio};
 pub use prompts::PromptMessages;
-#[cfg(feature = "server-http")]
-pub use protected_resource::{ProtectedResource, VerifiedToken};
 pub use resource_updates::ResourceUpdates;
 pub use resources::ServerResource;
 pub use toolkit_core::foreign::show_invisible;

@@ -1,9 +1,9 @@
 //! The server over HTTP: settings, a service, and a server bound to an address.
 
+use super::auth::{ProtectedResource, VerifiedToken, WELL_KNOWN};
 use super::http_answers::refusal;
 use super::http_service::HttpService;
 use super::mcp_server::McpServer;
-use super::protected_resource::{ProtectedResource, VerifiedToken, WELL_KNOWN};
 use super::server_settings::{HttpSettings, ServerSettings};
 use crate::macros::{debug, setters};
 use crate::mcp_error::{McpError, McpErrorKind};

@@ -1,9 +1,9 @@
 //! The server as a tower service: the guards, tokens and identities. The HTTP service of the SDK does the rest.
 
+use super::auth::VerifiedToken;
 use super::client_requests::ClientRequestHandler;
 use super::http_answers::{HttpAnswer, event_stream_of, refusal};
 use super::http_batch::{accepts_batches, answer_batch};
-use super::protected_resource::VerifiedToken;
 use super::request_body::{Received, RequestBody, missing_scopes};
 use super::server_settings::ServerSettings;
 use super::sessions::{Sessions, Visit};

@@ -1,10 +1,10 @@
 //! The server of a registry, and its settings.
 
+use super::auth::is_granted;
 use super::caller::Caller;
 use super::client_requests::ClientRequestHandler;
 use super::protocol::MAX_MESSAGE;
 use super::resource_updates::ResourceUpdates;
-use super::scopes::is_granted;
 use super::server_settings::ServerSettings;
 use crate::line_transport::LineTransport;
 use crate::macros::setters;

@@ -1,9 +1,9 @@
 //! The settings of a server, shared by its sessions.
 
+#[cfg(feature = "server-http")]
+use super::auth::ProtectedResource;
 use super::caller::Caller;
 use super::outputs::OutputStore;
-#[cfg(feature = "server-http")]
-use super::protected_resource::ProtectedResource;
 use super::protocol::{McpFormat, ToolList};
 use super::resource_updates::ResourceUpdates;
 use crate::macros::debug;

@@ -1,6 +1,6 @@
 //! The server as a protected resource of OAuth: its metadata (RFC 9728), checked tokens, and challenges.
 
-use super::http_answers::refusal;
+use crate::server::http_answers::refusal;
 use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, ALLOW, CONTENT_TYPE, HeaderMap, WWW_AUTHENTICATE};
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri};
 use serde_json::{Value, json};
@@ -10,9 +10,9 @@ use std::sync::Arc;
 use toolkit_http::server::{HttpBody, bearer, checked_path};
 
 /// The path of the metadata, before the path of the resource.
-pub(super) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+pub(crate) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
-/// What a checked access token proves. Tools read it with [`Caller::extension`](super::Caller::extension).
+/// What a checked access token proves. Tools read it with [`Caller::extension`](crate::server::Caller::extension).
 ///
 /// ```
 /// use serde_json::json;
@@ -42,7 +42,7 @@ impl VerifiedToken {
     }
 
     /// Returns the subject with its issuer: two issuers may know different users by the same name.
-    pub(super) fn identity(&self) -> String {
+    pub(crate) fn identity(&self) -> String {
         format!("{} {}", self.claims["iss"], self.subject)
     }
 }
@@ -93,7 +93,7 @@ impl ProtectedResource {
         self
     }
 
-    pub(super) fn with_check<F>(mut self, check: impl Fn(String) -> F + Send + Sync + 'static) -> Self
+    pub(crate) fn with_check<F>(mut self, check: impl Fn(String) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Option<VerifiedToken>> + Send + 'static,
     {
@@ -114,12 +114,12 @@ impl ProtectedResource {
     }
 
     /// Returns the paths of the metadata: that of the resource, and that of its origin.
-    pub(super) fn metadata_paths(&self) -> [String; 2] {
+    pub(crate) fn metadata_paths(&self) -> [String; 2] {
         [self.metadata_path().1, WELL_KNOWN.to_owned()]
     }
 
     /// Returns the metadata if a request is for it. Every page may read the metadata.
-    pub(super) fn metadata<B>(&self, request: &Request<B>) -> Option<Response<HttpBody>> {
+    pub(crate) fn metadata<B>(&self, request: &Request<B>) -> Option<Response<HttpBody>> {
         let path = request.uri().path();
         if !path.starts_with(WELL_KNOWN) || self.metadata_paths().iter().all(|known| known != path) {
             return None;
@@ -146,7 +146,7 @@ impl ProtectedResource {
     ///
     /// # Errors
     /// The response to a request without a valid token.
-    pub(super) async fn check(&self, headers: &HeaderMap) -> Result<VerifiedToken, Response<HttpBody>> {
+    pub(crate) async fn check(&self, headers: &HeaderMap) -> Result<VerifiedToken, Response<HttpBody>> {
         let Some(token) = bearer(headers) else {
             let message = "a bearer token is required";
             return Err(self.challenge(StatusCode::UNAUTHORIZED, message, "", &self.scopes.join(" ")));
@@ -162,7 +162,7 @@ impl ProtectedResource {
     }
 
     /// Returns the response to a request whose token lacks scopes.
-    pub(super) fn insufficient_scope(&self, scopes: &str) -> Response<HttpBody> {
+    pub(crate) fn insufficient_scope(&self, scopes: &str) -> Response<HttpBody> {
         let message = format!("the token lacks one of the scopes `{scopes}`");
         self.challenge(StatusCode::FORBIDDEN, message, "insufficient_scope", scopes)
     }
