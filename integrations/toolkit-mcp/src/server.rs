@@ -26,13 +26,11 @@ mod http_server;
 #[cfg(feature = "server-http")]
 mod http_service;
 mod mcp_server;
-mod outputs;
 mod prompts;
 mod protocol;
 #[cfg(feature = "server-http")]
 mod request_body;
 mod request_spans;
-mod resource_updates;
 mod resources;
 mod server_settings;
 #[cfg(feature = "server-http")]
@@ -51,8 +49,8 @@ pub use http_server::HttpServer;
 pub use http_service::HttpService;
 pub use mcp_server::{McpServer, serve_stdio};
 pub use prompts::PromptMessages;
-pub use resource_updates::ResourceUpdates;
 pub use resources::ServerResource;
+pub use server_settings::ResourceUpdates;
 pub use toolkit_core::foreign::show_invisible;
 #[cfg(feature = "server-http")]
 pub use toolkit_http::server::HttpBody;

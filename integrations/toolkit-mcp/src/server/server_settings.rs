@@ -1,13 +1,17 @@
 //! The settings of a server, shared by its sessions.
 
+mod outputs;
+mod resource_updates;
+
+pub use resource_updates::ResourceUpdates;
+
 #[cfg(feature = "server-http")]
 use super::auth::ProtectedResource;
 use super::caller::Caller;
-use super::outputs::OutputStore;
 use super::protocol::{McpFormat, ToolList};
-use super::resource_updates::ResourceUpdates;
 use crate::macros::debug;
 use crate::mcp_error::McpError;
+use outputs::OutputStore;
 use rmcp::model::RequestStateCodec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

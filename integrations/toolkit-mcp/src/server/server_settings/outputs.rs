@@ -21,7 +21,7 @@ const PREFIX: &str = "toolkit://outputs/";
 ///
 /// The URI of a text is random: only a client that received the link can read the text.
 #[derive(Default)]
-pub(super) struct OutputStore(Mutex<Kept>);
+pub(crate) struct OutputStore(Mutex<Kept>);
 
 #[derive(Default)]
 struct Kept {
@@ -65,18 +65,18 @@ impl OutputStore {
     }
 
     /// Removes and returns the links to the texts of an ended call.
-    pub(super) fn take_links(&self, call: &CallId) -> Vec<Resource> {
+    pub(crate) fn take_links(&self, call: &CallId) -> Vec<Resource> {
         lock(&self.0).links.remove(call).unwrap_or_default()
     }
 
     /// Returns a stored text as the contents of a resource.
-    pub(super) fn read(&self, uri: &str) -> Option<ResourceContents> {
+    pub(crate) fn read(&self, uri: &str) -> Option<ResourceContents> {
         let (text, media_type) = self.find(uri)?;
         Some(ResourceContents::text(&*text, uri).with_mime_type(media_type))
     }
 
     /// Returns a stored text if the text is JSON.
-    pub(super) fn json(&self, uri: &str) -> Option<Arc<str>> {
+    pub(crate) fn json(&self, uri: &str) -> Option<Arc<str>> {
         self.find(uri).filter(|(_, media_type)| *media_type == JSON).map(|(text, _)| text)
     }
 

@@ -5,7 +5,7 @@ use tokio::sync::broadcast;
 
 /// Tells the clients that have subscribed to a resource about its changes. Clones are cheap.
 #[derive(Debug, Clone)]
-pub struct ResourceUpdates(pub(super) broadcast::Sender<Arc<str>>);
+pub struct ResourceUpdates(pub(crate) broadcast::Sender<Arc<str>>);
 
 impl ResourceUpdates {
     /// Tells the clients that the resource with this URI has changed.
