@@ -14,8 +14,8 @@
 
 mod auth;
 mod caller;
+mod calls;
 mod changes;
-mod client_call;
 mod client_requests;
 #[cfg(feature = "server-http")]
 mod http_answers;
@@ -26,30 +26,25 @@ mod http_server;
 #[cfg(feature = "server-http")]
 mod http_service;
 mod mcp_server;
-mod prompts;
 mod protocol;
 #[cfg(feature = "server-http")]
 mod request_body;
 mod request_spans;
-mod resources;
 mod server_settings;
 #[cfg(feature = "server-http")]
 mod sessions;
-mod tool_call;
-mod visibility;
 
 #[cfg(feature = "jwt")]
 pub use auth::JwtVerifier;
 #[cfg(feature = "server-http")]
 pub use auth::{ProtectedResource, VerifiedToken};
 pub use caller::{Caller, Elicited, LogLevel, ask_client};
+pub use calls::{PromptMessages, ServerResource};
 #[cfg(feature = "server-http")]
 pub use http_server::HttpServer;
 #[cfg(feature = "server-http")]
 pub use http_service::HttpService;
 pub use mcp_server::{McpServer, serve_stdio};
-pub use prompts::PromptMessages;
-pub use resources::ServerResource;
 pub use server_settings::ResourceUpdates;
 pub use toolkit_core::foreign::show_invisible;
 #[cfg(feature = "server-http")]

@@ -1,12 +1,11 @@
 //! The handler of one session: answers the requests of the protocol.
 
 use super::caller::{LogLevel, is_stateless};
+use super::calls::{CallSession, View, prompts, resources, tool_call};
 use super::changes::{ServerChanges, notify, notify_subscription};
-use super::client_call::CallSession;
 use super::protocol::complete;
+use super::request_spans;
 use super::server_settings::{ServerSettings, live};
-use super::visibility::View;
-use super::{prompts, request_spans, resources, tool_call};
 use crate::locks::lock;
 use crate::request_span::RequestTarget;
 #[expect(deprecated, reason = "logging is still part of the protocol")]

@@ -1,8 +1,8 @@
 //! Prompts: functions whose output is a conversation for the model, chosen by the user of the client.
 
 use super::client_call::{self, CallSession, ClientCall};
-use super::protocol::{block, icons, published_meta};
 use super::visibility::View;
+use crate::server::protocol::{block, icons, published_meta};
 use rmcp::RoleServer;
 use rmcp::model::{
     ErrorData, GetPromptRequestParams, GetPromptResponse, GetPromptResult, PaginatedRequestParams, Prompt,
@@ -67,7 +67,7 @@ impl IntoToolOutput for PromptMessages {
 }
 
 /// Returns a page of the prompts of a registry in the form of the protocol, and the cursor of the next page.
-pub(super) fn listed(
+pub(crate) fn listed(
     dispatcher: &Dispatcher,
     view: &View<'_>,
     request: Option<PaginatedRequestParams>,
@@ -97,7 +97,7 @@ fn listed_prompt(definition: &ToolDefinition) -> Prompt {
 }
 
 /// Returns the messages of a prompt.
-pub(super) async fn get(
+pub(crate) async fn get(
     session: CallSession<'_>,
     dispatcher: &Dispatcher,
     request: GetPromptRequestParams,

@@ -1,10 +1,10 @@
 //! One call of a client: of a tool, of a prompt, or of a function behind a resource.
 
-use super::caller::{Caller, Inputs, LogLevel};
-use super::server_settings::ServerSettings;
 use super::visibility::is_visible;
 use crate::locks::lock;
 use crate::reports::Reports;
+use crate::server::caller::{Caller, Inputs, LogLevel};
+use crate::server::server_settings::ServerSettings;
 use rmcp::RoleServer;
 use rmcp::model::{ErrorData, InputRequiredResult, InputResponses, ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext};
@@ -23,11 +23,11 @@ use toolkit_core::{
 const LAST_REPORTS: Duration = Duration::from_secs(10);
 
 /// The data of a client's session that its calls need.
-pub(super) struct CallSession<'a> {
-    pub(super) settings: &'a ServerSettings,
-    pub(super) run: RunContext,
+pub(crate) struct CallSession<'a> {
+    pub(crate) settings: &'a ServerSettings,
+    pub(crate) run: RunContext,
     /// The minimum severity of log messages for the client.
-    pub(super) log_level: LogLevel,
+    pub(crate) log_level: LogLevel,
 }
 
 /// The part of a request that describes its call.
@@ -51,7 +51,7 @@ pub(super) enum CallEnd {
     Suspended(InputRequiredResult),
 }
 
-/// Returns the identity of the client, if the server has [`with_identity`](super::McpServer::with_identity).
+/// Returns the identity of the client, if the server has [`with_identity`](crate::server::McpServer::with_identity).
 #[cfg(feature = "server-http")]
 fn principal(settings: &ServerSettings, context: &RequestContext<RoleServer>) -> Option<String> {
     settings.http.identity.as_ref()?(context.extensions.get()?)
@@ -63,7 +63,7 @@ const fn principal(_: &ServerSettings, _: &RequestContext<RoleServer>) -> Option
 }
 
 /// Runs a call through a dispatcher.
-pub(super) async fn run(
+pub(crate) async fn run(
     session: CallSession<'_>,
     dispatcher: &Dispatcher,
     call: ClientCall<'_>,
@@ -102,7 +102,7 @@ pub(super) async fn run(
 
 /// Runs the call of a prompt or of a function behind a resource, and returns its output. `not_found` is the error for a
 /// call that the client may not know.
-pub(super) async fn output(
+pub(crate) async fn output(
     session: CallSession<'_>,
     dispatcher: &Dispatcher,
     call: ClientCall<'_>,

@@ -1,8 +1,8 @@
 //! Which tools, prompts and resources a client sees and may use.
 
-use super::caller::{Caller, Inputs, LogLevel};
-use super::protocol::page;
-use super::server_settings::ServerSettings;
+use crate::server::caller::{Caller, Inputs, LogLevel};
+use crate::server::protocol::page;
+use crate::server::server_settings::ServerSettings;
 use rmcp::RoleServer;
 use rmcp::model::{ErrorData, PaginatedRequestParams};
 use rmcp::service::RequestContext;
@@ -10,26 +10,26 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use toolkit_core::ToolDefinition;
 
 /// The view of the client of one request.
-pub(super) struct View<'a> {
+pub(crate) struct View<'a> {
     settings: &'a ServerSettings,
     /// The client, if there are filters.
     caller: Option<Caller>,
 }
 
 impl<'a> View<'a> {
-    pub(super) fn new(settings: &'a ServerSettings, context: RequestContext<RoleServer>) -> Self {
+    pub(crate) fn new(settings: &'a ServerSettings, context: RequestContext<RoleServer>) -> Self {
         let has_filters = !settings.filters.is_empty();
         let caller = has_filters.then(|| Caller::new(context, Inputs::default(), LogLevel::Info));
         Self { settings, caller }
     }
 
     /// Returns whether there is anything that clients may not see.
-    pub(super) fn is_filtered(&self) -> bool {
+    pub(crate) fn is_filtered(&self) -> bool {
         self.caller.is_some()
     }
 
     /// Returns whether the client sees a tool, a prompt or a resource.
-    pub(super) fn has(&self, definition: &ToolDefinition) -> bool {
+    pub(crate) fn has(&self, definition: &ToolDefinition) -> bool {
         self.caller.as_ref().is_none_or(|caller| is_visible(self.settings, caller, definition))
     }
 
@@ -37,7 +37,7 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     /// This server did not issue the cursor.
-    pub(super) fn page<'b>(
+    pub(crate) fn page<'b>(
         &self,
         sorted: impl Iterator<Item = &'b ToolDefinition>,
         request: Option<PaginatedRequestParams>,
@@ -49,7 +49,7 @@ impl<'a> View<'a> {
 }
 
 /// Returns whether a client sees a tool, a prompt or a resource.
-pub(super) fn is_visible(settings: &ServerSettings, caller: &Caller, definition: &ToolDefinition) -> bool {
+pub(crate) fn is_visible(settings: &ServerSettings, caller: &Caller, definition: &ToolDefinition) -> bool {
     let decide = || settings.filters.iter().all(|filter| filter(caller, definition));
     // A panic would end the task of the request without a response.
     catch_unwind(AssertUnwindSafe(decide)).unwrap_or(false)

@@ -1,11 +1,11 @@
 //! One call of a tool: from the request to the response.
 
-use super::caller::is_stateless;
 use super::client_call::{self, CallEnd, CallSession, ClientCall};
-use super::protocol::{RawArguments, busy, failure, is_wrapped, success};
+use crate::server::caller::is_stateless;
+use crate::server::protocol::{RawArguments, busy, failure, is_wrapped, success};
 #[cfg(feature = "server-http")]
-use super::request_body::RequestBody;
-use super::server_settings::ServerSettings;
+use crate::server::request_body::RequestBody;
+use crate::server::server_settings::ServerSettings;
 use rmcp::RoleServer;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, ContentBlock, ErrorData, Resource};
 use rmcp::service::RequestContext;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use toolkit_core::{CallId, ErrorKind};
 
 /// Runs a call and returns the response to its request.
-pub(super) async fn run(
+pub(crate) async fn run(
     session: CallSession<'_>,
     mut request: CallToolRequestParams,
     context: RequestContext<RoleServer>,

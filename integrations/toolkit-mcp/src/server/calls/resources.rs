@@ -1,8 +1,8 @@
 //! Resources: texts, files and functions that clients read by URI.
 
 use super::client_call::{self, CallSession, ClientCall};
-use super::protocol::{expand, icons, is_template, published_meta, resource_contents};
 use super::visibility::View;
+use crate::server::protocol::{expand, icons, is_template, published_meta, resource_contents};
 use rmcp::RoleServer;
 use rmcp::model::{
     ErrorData, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
@@ -155,7 +155,7 @@ macro_rules! described {
 }
 
 /// Returns a page of the resources with a URI of their own in the form of the protocol, and the cursor of the next page.
-pub(super) fn listed(
+pub(crate) fn listed(
     dispatcher: &Dispatcher,
     view: &View<'_>,
     request: Option<PaginatedRequestParams>,
@@ -167,7 +167,7 @@ pub(super) fn listed(
 }
 
 /// Returns a page of the templates of resources in the form of the protocol, and the cursor of the next page.
-pub(super) fn listed_templates(
+pub(crate) fn listed_templates(
     dispatcher: &Dispatcher,
     view: &View<'_>,
     request: Option<PaginatedRequestParams>,
@@ -179,12 +179,12 @@ pub(super) fn listed_templates(
 }
 
 /// Returns the resource whose own URI, or else whose template, is `wanted`.
-pub(super) fn of_template<'a>(registry: &'a ToolRegistry, wanted: &str) -> Option<&'a ToolDefinition> {
+pub(crate) fn of_template<'a>(registry: &'a ToolRegistry, wanted: &str) -> Option<&'a ToolDefinition> {
     registry.iter_definitions().find(|definition| uri(definition) == wanted)
 }
 
 /// Returns the resource with a URI, and the arguments in the URI. A URI of its own precedes templates.
-pub(super) fn find<'a>(registry: &'a ToolRegistry, wanted: &str) -> Option<(&'a ToolDefinition, Value)> {
+pub(crate) fn find<'a>(registry: &'a ToolRegistry, wanted: &str) -> Option<(&'a ToolDefinition, Value)> {
     let own = of_template(registry, wanted).map(|definition| (definition, json!({})));
     own.or_else(|| {
         registry
@@ -194,7 +194,7 @@ pub(super) fn find<'a>(registry: &'a ToolRegistry, wanted: &str) -> Option<(&'a 
 }
 
 /// Reads a resource.
-pub(super) async fn read(
+pub(crate) async fn read(
     session: CallSession<'_>,
     dispatcher: &Dispatcher,
     request: ReadResourceRequestParams,
@@ -220,6 +220,6 @@ pub(super) async fn read(
 }
 
 /// Returns the error for a URI without a resource.
-pub(super) fn not_found(uri: &str) -> ErrorData {
+pub(crate) fn not_found(uri: &str) -> ErrorData {
     ErrorData::resource_not_found(format!("Resource `{uri}` not found"), Some(json!({ "uri": uri })))
 }
