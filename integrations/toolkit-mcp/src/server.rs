@@ -15,7 +15,6 @@
 mod auth;
 mod caller;
 mod calls;
-mod changes;
 mod client_requests;
 #[cfg(feature = "server-http")]
 mod http_answers;
@@ -29,7 +28,6 @@ mod mcp_server;
 mod protocol;
 #[cfg(feature = "server-http")]
 mod request_body;
-mod request_spans;
 mod server_settings;
 #[cfg(feature = "server-http")]
 mod sessions;

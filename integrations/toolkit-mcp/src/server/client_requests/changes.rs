@@ -1,7 +1,7 @@
 //! Notifications about changes of live registries and of resources.
 
-use super::server_settings::{ServerSettings, live};
 use crate::locks::lock;
+use crate::server::server_settings::{ServerSettings, live};
 use rmcp::RoleServer;
 use rmcp::model::ResourceUpdatedNotificationParam;
 use rmcp::service::{Peer, ServiceError, SubscriptionSendError, SubscriptionSink};

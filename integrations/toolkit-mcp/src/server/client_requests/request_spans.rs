@@ -6,7 +6,7 @@ use rmcp::model::{CallToolResponse, ErrorData};
 use rmcp::service::RequestContext;
 
 /// Opens the span of a request.
-pub(super) fn open(
+pub(crate) fn open(
     method: &str,
     target: RequestTarget<'_>,
     context: &RequestContext<RoleServer>,
@@ -27,7 +27,7 @@ pub(super) fn open(
 }
 
 /// Runs the future `work`, which answers the request, within its span.
-pub(super) async fn answered<T>(
+pub(crate) async fn answered<T>(
     span: RequestSpan,
     work: impl Future<Output = Result<T, ErrorData>>,
     is_failed: impl FnOnce(&T) -> bool,
