@@ -19,18 +19,12 @@ mod client_requests;
 #[cfg(feature = "server-http")]
 mod http_answers;
 #[cfg(feature = "server-http")]
-mod http_batch;
-#[cfg(feature = "server-http")]
 mod http_server;
-#[cfg(feature = "server-http")]
-mod http_service;
 mod mcp_server;
 mod protocol;
 #[cfg(feature = "server-http")]
 mod request_body;
 mod server_settings;
-#[cfg(feature = "server-http")]
-mod sessions;
 
 #[cfg(feature = "jwt")]
 pub use auth::JwtVerifier;
@@ -39,9 +33,7 @@ pub use auth::{ProtectedResource, VerifiedToken};
 pub use caller::{Caller, Elicited, LogLevel, ask_client};
 pub use calls::{PromptMessages, ServerResource};
 #[cfg(feature = "server-http")]
-pub use http_server::HttpServer;
-#[cfg(feature = "server-http")]
-pub use http_service::HttpService;
+pub use http_server::{HttpServer, HttpService};
 pub use mcp_server::{McpServer, serve_stdio};
 pub use server_settings::ResourceUpdates;
 pub use toolkit_core::foreign::show_invisible;

@@ -1,8 +1,13 @@
 //! The server over HTTP: settings, a service, and a server bound to an address.
 
+mod http_batch;
+mod http_service;
+mod sessions;
+
+pub use http_service::HttpService;
+
 use super::auth::{ProtectedResource, VerifiedToken, WELL_KNOWN};
 use super::http_answers::refusal;
-use super::http_service::HttpService;
 use super::mcp_server::McpServer;
 use super::server_settings::{HttpSettings, ServerSettings};
 use crate::macros::{debug, setters};

@@ -1,12 +1,12 @@
 //! The server as a tower service: the guards, tokens and identities. The HTTP service of the SDK does the rest.
 
-use super::auth::VerifiedToken;
-use super::client_requests::ClientRequestHandler;
-use super::http_answers::{HttpAnswer, event_stream_of, refusal};
 use super::http_batch::{accepts_batches, answer_batch};
-use super::request_body::{Received, RequestBody, missing_scopes};
-use super::server_settings::ServerSettings;
 use super::sessions::{Sessions, Visit};
+use crate::server::auth::VerifiedToken;
+use crate::server::client_requests::ClientRequestHandler;
+use crate::server::http_answers::{HttpAnswer, event_stream_of, refusal};
+use crate::server::request_body::{Received, RequestBody, missing_scopes};
+use crate::server::server_settings::ServerSettings;
 
 use crate::macros::debug;
 use http::header::{HeaderValue, RETRY_AFTER};
@@ -29,7 +29,7 @@ const SLOW: Duration = Duration::from_secs(1);
 
 /// A server as a tower service, for requests with bodies of any HTTP library. Clones share sessions and limits.
 ///
-/// Requests with any path are for the server, but the paths of the metadata [of OAuth](super::McpServer::with_oauth).
+/// Requests with any path are for the server, but the paths of the metadata [of OAuth](crate::server::McpServer::with_oauth).
 ///
 /// ```
 /// use toolkit_ai::ToolRegistry;

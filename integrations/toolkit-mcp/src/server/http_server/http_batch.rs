@@ -1,8 +1,8 @@
 //! Batches of messages, which clients with protocol version 2025-03-26 send.
 
-use super::http_answers::{HttpAnswer, event_stream, refusal};
-use super::request_body::RequestBody;
 use crate::line_transport::{MAX_BATCH, batch as messages_of};
+use crate::server::http_answers::{HttpAnswer, event_stream, refusal};
+use crate::server::request_body::RequestBody;
 use futures_util::future::join_all;
 use futures_util::stream::{StreamExt, select_all};
 use http::header::HeaderMap;
