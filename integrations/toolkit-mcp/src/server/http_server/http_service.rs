@@ -1,7 +1,7 @@
 //! The server as a tower service: the guards, tokens and identities. The HTTP service of the SDK does the rest.
 
 use super::http_batch::{accepts_batches, answer_batch};
-use super::sessions::{Sessions, Visit};
+use super::sessions::{SessionRequest, Sessions};
 use crate::server::auth::VerifiedToken;
 use crate::server::client_requests::ClientRequestHandler;
 use crate::server::http_answers::{HttpAnswer, event_stream_of, refusal};
@@ -122,12 +122,13 @@ impl HttpService {
     /// Answers a request with the service of the SDK, in the sessions of its identity.
     fn answer(&self, parts: Parts, body: HttpBody) -> HttpAnswer {
         let is_end = parts.method == Method::DELETE;
-        let visit = Visit::new(self.settings.http.identity.as_ref().and_then(|identity| identity(&parts)));
+        let session_request =
+            SessionRequest::new(self.settings.http.identity.as_ref().and_then(|identity| identity(&parts)));
         let service = self.service.clone();
         let max = self.settings.http.max_sessions;
         // Boxed, because the future of a request is large and would be moved several times.
         Box::pin(async move {
-            let answer = visit.of(service.handle(Request::from_parts(parts, body))).await;
+            let answer = session_request.of(service.handle(Request::from_parts(parts, body))).await;
             match answer {
                 Some(response) if is_end => end_of_session(response.map(HttpBody::new)),
                 Some(response) => response.map(HttpBody::new),

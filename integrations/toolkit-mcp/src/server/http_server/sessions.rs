@@ -25,18 +25,18 @@ const IDLE: Duration = Duration::from_secs(10);
 
 tokio::task_local! {
     /// The current request.
-    static VISIT: Visit;
+    static SESSION_REQUEST: SessionRequest;
 }
 
 /// A request on its way through the SDK, which passes only the id of a session on.
-pub(super) struct Visit {
+pub(super) struct SessionRequest {
     identity: Option<String>,
     /// Whether the request was refused because too many sessions are open.
     is_refused: Cell<bool>,
 }
 
-impl Visit {
-    /// Creates the visit of a client with this identity.
+impl SessionRequest {
+    /// Creates the request of a client with this identity.
     pub(super) fn new(identity: Option<String>) -> Self {
         Self { identity, is_refused: Cell::new(false) }
     }
@@ -45,9 +45,9 @@ impl Visit {
     pub(super) async fn of<T>(self, request: impl Future<Output = T>) -> Option<T> {
         let handle = async {
             let response = request.await;
-            (!VISIT.with(|visit| visit.is_refused.get())).then_some(response)
+            (!SESSION_REQUEST.with(|current| current.is_refused.get())).then_some(response)
         };
-        VISIT.scope(self, handle).await
+        SESSION_REQUEST.scope(self, handle).await
     }
 }
 
@@ -62,12 +62,12 @@ pub(super) struct Sessions {
 
 /// The open sessions with their current use. Each ends after the time `idle` without use.
 struct OpenSessions {
-    uses: Mutex<HashMap<SessionId, Use>>,
+    uses: Mutex<HashMap<SessionId, SessionUse>>,
     idle: Duration,
 }
 
 /// The current use of one session.
-struct Use {
+struct SessionUse {
     /// The number of open responses of the session, including streams of events.
     responses: usize,
     /// The time of the last request, or of the end of the last response.
@@ -115,7 +115,9 @@ impl OpenSessions {
     /// Returns whether a session is open for the current request. The SDK itself may end any session.
     fn has(&self, id: &SessionId) -> bool {
         let uses = lock(&self.uses);
-        let is_owner = |using: &Use| VISIT.try_with(|visit| visit.identity == using.identity).unwrap_or(true);
+        let is_owner = |using: &SessionUse| {
+            SESSION_REQUEST.try_with(|current| current.identity == using.identity).unwrap_or(true)
+        };
         uses.get(id).is_some_and(is_owner)
     }
 
@@ -174,16 +176,16 @@ impl SessionManager for Sessions {
     async fn create_session(&self) -> io::Result<(SessionId, Self::Transport)> {
         let free = self.permits.clone().try_acquire_owned().ok();
         let Some(permit) = free.or_else(|| self.end_idle()) else {
-            let _ = VISIT.try_with(|visit| visit.is_refused.set(true));
+            let _ = SESSION_REQUEST.try_with(|current| current.is_refused.set(true));
             return Err(io::Error::other("too many sessions are open"));
         };
-        let identity = VISIT.try_with(|visit| visit.identity.clone()).unwrap_or_default();
+        let identity = SESSION_REQUEST.try_with(|current| current.identity.clone()).unwrap_or_default();
         let (id, transport) = self.local.create_session().await.map_err(io::Error::other)?;
         let watched = CancellationToken::new();
         let watch = Self::watch(self.local.clone(), self.open.clone(), id.clone());
         let watch = watched.clone().run_until_cancelled_owned(watch);
         let last = Instant::now();
-        let using = Use { responses: 0, last, identity, _watched: watched.drop_guard(), permit };
+        let using = SessionUse { responses: 0, last, identity, _watched: watched.drop_guard(), permit };
         lock(&self.open.uses).insert(id.clone(), using);
         tokio::spawn(watch);
         Ok((id, transport))
