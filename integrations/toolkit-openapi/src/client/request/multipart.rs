@@ -1,10 +1,9 @@
 //! Bodies of several parts (RFC 7578).
 
-use super::content;
 use super::field::{Arguments, Field, WrittenBody};
-use super::media_kind::{BodyKind, OCTETS, essence};
+use super::pairs::content;
 use super::style::{is_nested, text};
-use crate::client::operation::Serialization;
+use crate::client::operation::{BodyKind, OCTETS, Serialization, essence};
 use bytes::Bytes;
 use serde_json::Value;
 use std::borrow::Cow;

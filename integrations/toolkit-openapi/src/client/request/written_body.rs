@@ -1,11 +1,10 @@
 //! The body of a request, by its media type.
 
 use super::field::{Arguments, Field, WrittenBody, refused};
-use super::media_kind::{BodyKind, OCTETS};
 use super::multipart::multipart;
+use super::pairs::{Reserved, joined, pairs};
 use super::style::text;
-use super::{Reserved, joined, pairs};
-use crate::client::operation::{Body, BodyMember, BodySource, Serialization};
+use crate::client::operation::{Body, BodyKind, BodyMember, BodySource, OCTETS, Serialization};
 use bytes::Bytes;
 use serde_json::{Map, Value};
 use toolkit_core::ToolError;

@@ -1,8 +1,8 @@
 //! The arguments of an operation: parameters and members of the body are side by side in one object.
 
-use super::document::Node;
 use super::reduction::Kept;
-use super::schema::SchemaWriter;
+use crate::client::document::Node;
+use crate::client::schema::SchemaWriter;
 use serde_json::{Map, Value, json};
 use toolkit_core::foreign::clean;
 

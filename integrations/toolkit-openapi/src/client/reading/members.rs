@@ -1,8 +1,7 @@
 //! The members of a body that is an object.
 
-use super::budget::Meter;
-use super::document::{Document, Node};
-use super::schema_parts::Direction;
+use crate::client::document::{Document, Meter, Node};
+use crate::client::schema::Direction;
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ptr;

@@ -1,32 +1,8 @@
-//! The settings of requests.
+//! The settings of a toolset for requests and answers.
 
-use super::answer::AnswerSettings;
-use super::security::Credentials;
-use super::{HttpLimits, OpenApiToolsBuilder};
-use std::time::Duration;
-
-/// How calls become requests, and answers become results.
-#[derive(Debug)]
-pub(super) struct RequestSettings {
-    pub(super) base_url: Option<String>,
-    pub(super) credentials: Credentials,
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) limits: HttpLimits,
-    pub(super) answers: AnswerSettings,
-}
-
-impl Default for RequestSettings {
-    fn default() -> Self {
-        let limits = HttpLimits::default().with_total(Duration::from_secs(60)).with_max_bytes(8 << 20);
-        Self {
-            base_url: None,
-            credentials: Credentials::default(),
-            headers: Vec::new(),
-            limits,
-            answers: AnswerSettings::default(),
-        }
-    }
-}
+use super::builder::OpenApiToolsBuilder;
+use crate::client::security::Credentials;
+use toolkit_http::client::HttpLimits;
 
 impl OpenApiToolsBuilder {
     /// Sets the URL of the service, instead of all servers that the document names. It may be on this machine or in a
@@ -37,7 +13,7 @@ impl OpenApiToolsBuilder {
     }
 
     /// Sets the credentials for all calls, except those of runs with [credentials of their
-    /// own](super::CallerCredentials).
+    /// own](crate::client::CallerCredentials).
     pub fn credentials(mut self, credentials: Credentials) -> Self {
         self.requests.credentials = credentials;
         self

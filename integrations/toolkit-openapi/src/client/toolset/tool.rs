@@ -1,7 +1,7 @@
 //! An operation as a tool.
 
-use super::operation::Operation;
-use super::service::Service;
+use crate::client::operation::Operation;
+use crate::client::service::Service;
 use std::sync::Arc;
 use toolkit_core::{Tool, ToolContext, ToolDefinition, ToolFuture};
 

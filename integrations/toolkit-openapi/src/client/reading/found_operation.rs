@@ -1,12 +1,10 @@
 //! An operation as it stands in the document, and what it says about its tool.
 
-use super::budget::{of_text, of_value};
 use super::choice::OperationInfo;
-use super::document::{Document, Node};
 use super::names::Unnamed;
-use super::operation::SecurityRequirement;
-use super::readable::readable;
-use super::schema::SchemaWriter;
+use crate::client::document::{Document, Node, of_text, of_value};
+use crate::client::operation::SecurityRequirement;
+use crate::client::schema::{SchemaWriter, readable};
 use http::Method;
 use serde_json::Value;
 use toolkit_core::definition::ToolSource;

@@ -1,6 +1,6 @@
 //! How much may be made from a document.
 
-use super::OpenApiLimits;
+use super::limits::OpenApiLimits;
 use serde_json::Value;
 
 /// The number of values that any document may become, so that short documents are not limited by their length.
@@ -10,17 +10,17 @@ const LEAST: usize = 10_000;
 const BYTES_PER_VALUE: usize = 32;
 
 /// Returns the number of values that a document of `bytes` may become.
-pub(super) fn allowed(limits: &OpenApiLimits, bytes: usize) -> usize {
+pub(crate) fn allowed(limits: &OpenApiLimits, bytes: usize) -> usize {
     limits.values.min(bytes.saturating_mul(limits.values_per_byte).max(LEAST))
 }
 
 /// Returns the number of values that a text counts as.
-pub(super) fn of_text(bytes: usize) -> usize {
+pub(crate) fn of_text(bytes: usize) -> usize {
     1 + bytes / BYTES_PER_VALUE
 }
 
 /// Returns the number of values that a JSON value counts as.
-pub(super) fn of_value(value: &Value) -> usize {
+pub(crate) fn of_value(value: &Value) -> usize {
     match value {
         Value::String(text) => of_text(text.len()),
         Value::Array(items) => 1 + items.iter().map(of_value).sum::<usize>(),
@@ -33,30 +33,30 @@ pub(super) fn of_value(value: &Value) -> usize {
 }
 
 /// The values that may still be made from a document.
-pub(super) struct Budget {
-    pub(super) limit: usize,
+pub(crate) struct Budget {
+    pub(crate) limit: usize,
     /// `None` after more was needed than was left.
     left: Option<usize>,
 }
 
 impl Budget {
-    pub(super) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         Self { limit, left: Some(limit) }
     }
 
     /// Takes a number of values. Returns whether they were left; if not, nothing is left from now on.
-    pub(super) fn take(&mut self, values: usize) -> bool {
+    pub(crate) fn take(&mut self, values: usize) -> bool {
         self.left = self.left.and_then(|left| left.checked_sub(values));
         self.left.is_some()
     }
 
-    pub(super) fn is_spent(&self) -> bool {
+    pub(crate) fn is_spent(&self) -> bool {
         self.left.is_none()
     }
 }
 
 /// What was written for the schema of one tool.
-pub(super) struct Meter {
+pub(crate) struct Meter {
     values: usize,
     bytes: usize,
     /// The maximum size of the schema, in bytes of JSON.
@@ -65,19 +65,19 @@ pub(super) struct Meter {
 
 impl Meter {
     /// Creates the meter of a schema that may have `limit` bytes.
-    pub(super) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         Self { values: 0, bytes: 0, limit }
     }
 
     /// Counts values, and bytes of names and texts. Returns whether the schema may still be within its limit.
-    pub(super) fn add(&mut self, values: usize, bytes: usize) -> bool {
+    pub(crate) fn add(&mut self, values: usize, bytes: usize) -> bool {
         self.values = self.values.saturating_add(values);
         self.bytes = self.bytes.saturating_add(bytes);
         !self.is_full()
     }
 
     /// Counts a value that is taken over from the document. Returns whether the schema may still be within its limit.
-    pub(super) fn add_value(&mut self, value: &Value) -> bool {
+    pub(crate) fn add_value(&mut self, value: &Value) -> bool {
         match value {
             Value::String(text) => self.add(1, text.len()),
             Value::Array(items) => self.add(1, 0) && items.iter().all(|item| self.add_value(item)),
@@ -92,12 +92,12 @@ impl Meter {
 
     /// Returns whether the schema is larger than its limit for sure. Every value has a byte, and at most half of the
     /// texts are replaced by others.
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.values > self.limit || self.bytes / 2 > self.limit
     }
 
     /// Returns the number of values that the schema counts as.
-    pub(super) fn cost(&self) -> usize {
+    pub(crate) fn cost(&self) -> usize {
         self.values.saturating_add(self.bytes / BYTES_PER_VALUE)
     }
 }

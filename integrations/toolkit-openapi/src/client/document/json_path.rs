@@ -1,6 +1,6 @@
 //! JSONPath (RFC 9535), as far as overlays use it: names, indices, wildcards, descendants, and filters that compare.
 
-use super::document::below;
+use super::node::below;
 use serde_json::Value;
 
 /// A parsed path.

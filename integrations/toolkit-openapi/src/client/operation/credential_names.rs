@@ -1,14 +1,35 @@
-//! The names of API keys, which only the program sends.
+//! The names that only the program sends: those of API keys, and headers of its own.
 
-use super::document::{Document, Version};
+use crate::client::document::{Document, Version};
 use std::collections::BTreeSet;
+
+/// Headers that the program, the document's security schemes or the HTTP client set, never an argument.
+pub(crate) const OWN_HEADERS: [&str; 17] = [
+    "accept",
+    "authorization",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "cookie",
+    "expect",
+    "host",
+    "keep-alive",
+    "origin",
+    "proxy-authorization",
+    "set-cookie",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
 
 /// The names of the API keys that the security schemes of a document send, by their locations.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct CredentialNames(BTreeSet<(String, String)>);
 
 impl CredentialNames {
-    pub(super) fn of(document: &Document) -> Self {
+    pub(crate) fn of(document: &Document) -> Self {
         let schemes = match document.version() {
             Version::Swagger2 => document.root().members("securityDefinitions"),
             _ => document

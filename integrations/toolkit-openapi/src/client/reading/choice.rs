@@ -36,15 +36,15 @@ type Condition = dyn Fn(&OperationInfo<'_>) -> bool + Send + Sync;
 
 /// The conditions that an operation must meet to become a tool.
 #[derive(Clone, Default)]
-pub(super) struct Choice {
+pub(crate) struct Choice {
     conditions: Vec<Arc<Condition>>,
     /// The ids and tags that the program named.
-    pub(super) operations: Vec<String>,
-    pub(super) tags: Vec<String>,
+    pub(crate) operations: Vec<String>,
+    pub(crate) tags: Vec<String>,
 }
 
 impl Choice {
-    pub(super) fn add(&mut self, condition: impl Fn(&OperationInfo<'_>) -> bool + Send + Sync + 'static) {
+    pub(crate) fn add(&mut self, condition: impl Fn(&OperationInfo<'_>) -> bool + Send + Sync + 'static) {
         self.conditions.push(Arc::new(condition));
     }
 

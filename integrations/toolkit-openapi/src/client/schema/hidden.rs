@@ -1,8 +1,7 @@
 //! The members of schemas that do not travel, which are not required.
 
-use super::budget::Meter;
-use super::document::{Document, Node};
-use super::schema_parts::Direction;
+use super::keywords::Direction;
+use crate::client::document::{Document, Meter, Node};
 use serde_json::Value;
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -13,14 +12,14 @@ type Names<'d> = Rc<HashSet<&'d str>>;
 
 /// The members of the schemas of a document that do not travel in a direction. Each schema is read once.
 #[derive(Clone)]
-pub(super) struct HiddenMembers<'d> {
-    pub(super) document: &'d Document,
-    pub(super) direction: Direction,
+pub(crate) struct HiddenMembers<'d> {
+    pub(crate) document: &'d Document,
+    pub(crate) direction: Direction,
     known: Rc<RefCell<HashMap<*const Value, Names<'d>>>>,
 }
 
 impl<'d> HiddenMembers<'d> {
-    pub(super) fn new(document: &'d Document, direction: Direction) -> Self {
+    pub(crate) fn new(document: &'d Document, direction: Direction) -> Self {
         Self { document, direction, known: Rc::default() }
     }
 
@@ -61,7 +60,7 @@ impl<'d> HiddenMembers<'d> {
 }
 
 /// A schema that is written, with the schemas for the same value that it is a part of.
-pub(super) struct Around<'h, 'd> {
+pub(crate) struct Around<'h, 'd> {
     schema: &'h Node<'d>,
     outer: Option<&'h Self>,
     /// Found when it is asked for.
@@ -69,12 +68,12 @@ pub(super) struct Around<'h, 'd> {
 }
 
 impl<'h, 'd> Around<'h, 'd> {
-    pub(super) fn new(schema: &'h Node<'d>, outer: Option<&'h Self>) -> Self {
+    pub(crate) fn new(schema: &'h Node<'d>, outer: Option<&'h Self>) -> Self {
         Self { schema, outer, hidden: OnceCell::new() }
     }
 
     /// Returns whether the member called `name` does not travel.
-    pub(super) fn hides(&self, name: &str, hidden: &HiddenMembers<'d>, meter: &mut Meter) -> bool {
+    pub(crate) fn hides(&self, name: &str, hidden: &HiddenMembers<'d>, meter: &mut Meter) -> bool {
         let own = self.hidden.get_or_init(|| hidden.of_object(self.schema, meter));
         own.iter().any(|names| names.contains(name))
             || self.outer.is_some_and(|outer| outer.hides(name, hidden, meter))

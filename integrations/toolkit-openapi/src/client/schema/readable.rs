@@ -14,7 +14,7 @@ const ENTITIES: [(&str, &str); 6] =
 const READ: usize = 32;
 
 /// Returns the beginning of a text, as far as it is read for a description of `limit` characters.
-pub(super) fn head(text: &str, limit: usize) -> &str {
+pub(crate) fn head(text: &str, limit: usize) -> &str {
     let mut end = text.len().min(limit.saturating_mul(READ));
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -24,7 +24,7 @@ pub(super) fn head(text: &str, limit: usize) -> &str {
 
 /// Returns a description as plain text of at most `limit` characters: without hidden characters, tags of HTML and the
 /// targets of links. A longer text ends with the last sentence that fits.
-pub(super) fn readable(text: &str, limit: usize) -> String {
+pub(crate) fn readable(text: &str, limit: usize) -> String {
     let text = without_links(&without_tags(&clean(head(text, limit))));
     let text = ENTITIES.iter().fold(text, |text, (entity, character)| {
         if text.contains(entity) { text.replace(entity, character) } else { text }

@@ -1,14 +1,10 @@
 //! The settings of a toolset.
 
-use super::budget::allowed;
-use super::document::Document;
-use super::overlay::apply_overlay;
-use super::parse::parse_document;
-use super::reader::{OperationTool, Reader, ReaderSettings};
-use super::request_settings::RequestSettings;
-use super::service::{Service, fetch_document};
+use super::OpenApiTools;
 use super::tool::OpenApiTool;
-use super::{Namespaces, OpenApiLimits, OpenApiTools, OperationInfo};
+use crate::client::document::{Document, OpenApiLimits, allowed, apply_overlay, parse_document};
+use crate::client::reading::{Namespaces, OperationInfo, OperationTool, Reader, ReaderSettings};
+use crate::client::service::{RequestSettings, Service, fetch_document};
 use crate::error::{OpenApiError, OpenApiErrorKind};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -192,7 +188,7 @@ impl OpenApiToolsBuilder {
     }
 
     /// Reads a document that came from an address.
-    pub(super) fn read(self, text: &str, address: &str) -> Result<OpenApiTools, OpenApiError> {
+    pub(crate) fn read(self, text: &str, address: &str) -> Result<OpenApiTools, OpenApiError> {
         let limits = &self.reader.limits;
         let mut root = parse_document(text, limits)?;
         for overlay in &self.overlays {

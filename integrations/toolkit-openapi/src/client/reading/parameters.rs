@@ -1,13 +1,9 @@
 //! The parameters of an operation, in all versions.
 
 use super::arguments::ArgumentsDraft;
-use super::credential_names::CredentialNames;
-use super::document::{Document, Node, Version, below};
-use super::issue::OperationFault;
-use super::operation::{Location, Parameter, Serialization, Style};
-use super::request::OWN_HEADERS;
-use super::schema::SchemaWriter;
-use super::schema_parts::with_example;
+use crate::client::document::{Document, Node, OperationFault, Version, below};
+use crate::client::operation::{CredentialNames, Location, OWN_HEADERS, Parameter, Serialization, Style};
+use crate::client::schema::{SchemaWriter, with_example};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

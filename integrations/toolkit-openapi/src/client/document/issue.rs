@@ -34,13 +34,13 @@ impl fmt::Display for OpenApiIssue {
 }
 
 /// The reason why an operation cannot be read, with its place.
-pub(super) struct OperationFault {
-    pub(super) place: String,
-    pub(super) reason: String,
+pub(crate) struct OperationFault {
+    pub(crate) place: String,
+    pub(crate) reason: String,
 }
 
 impl OperationFault {
-    pub(super) fn new(place: &str, reason: impl Into<String>) -> Self {
+    pub(crate) fn new(place: &str, reason: impl Into<String>) -> Self {
         Self { place: place.to_owned(), reason: reason.into() }
     }
 }

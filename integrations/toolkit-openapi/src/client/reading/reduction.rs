@@ -1,6 +1,6 @@
 //! How the parameters of an operation become small enough.
 
-use super::OpenApiLimits;
+use crate::client::document::OpenApiLimits;
 
 /// The deepest levels of a schema that are tried. At level 0, each parameter is its type and its description.
 const LEVELS: [usize; 8] = [usize::MAX, 8, 6, 4, 3, 2, 1, 0];

@@ -1,22 +1,20 @@
 //! The operations of a document become tools.
 
 use super::arguments::ArgumentsDraft;
-use super::budget::{Budget, of_text, of_value};
 use super::choice::{Choice, Namespaces};
-use super::credential_names::CredentialNames;
 use super::described_answers::{output_place, responses, written_schema};
-use super::document::{Document, Node, below};
-use super::found::{FoundOperation, description, info, metadata, security, unnamed};
-use super::hidden::HiddenMembers;
-use super::issue::OperationFault;
+use super::found_operation::{FoundOperation, description, info, metadata, security, unnamed};
 use super::names::{Unnamed, tool_names};
-use super::operation::{Body, Location, Operation, Parameter, SecurityRequirement, Serialization, Style};
 use super::parameters::{Declared, declared, is_own, read_parameter};
 use super::reduction::{Reduction, too_large};
 use super::request_body::read_body;
-use super::schema::SchemaWriter;
-use super::schema_parts::Direction;
-use super::{OpenApiIssue, OpenApiLimits};
+use crate::client::document::{
+    Budget, Document, Node, OpenApiIssue, OpenApiLimits, OperationFault, below, of_text, of_value,
+};
+use crate::client::operation::{
+    Body, CredentialNames, Location, Operation, Parameter, SecurityRequirement, Serialization, Style,
+};
+use crate::client::schema::{Direction, HiddenMembers, SchemaWriter};
 use http::Method;
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashSet};
@@ -31,22 +29,22 @@ const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "
 
 /// An operation as a tool.
 #[derive(Debug, Clone)]
-pub(super) struct OperationTool {
-    pub(super) definition: ToolDefinition,
-    pub(super) operation: Operation,
+pub(crate) struct OperationTool {
+    pub(crate) definition: ToolDefinition,
+    pub(crate) operation: Operation,
 }
 
 /// The settings of a program for the tools of a document.
 #[derive(Debug, Clone, Default)]
-pub(super) struct ReaderSettings {
-    pub(super) choice: Choice,
-    pub(super) namespaces: Namespaces,
-    pub(super) has_output_schemas: bool,
-    pub(super) limits: OpenApiLimits,
+pub(crate) struct ReaderSettings {
+    pub(crate) choice: Choice,
+    pub(crate) namespaces: Namespaces,
+    pub(crate) has_output_schemas: bool,
+    pub(crate) limits: OpenApiLimits,
 }
 
 /// Reads the operations of a document.
-pub(super) struct Reader<'d> {
+pub(crate) struct Reader<'d> {
     document: &'d Document,
     settings: &'d ReaderSettings,
     hidden: HiddenMembers<'d>,
@@ -59,7 +57,7 @@ pub(super) struct Reader<'d> {
 impl<'d> Reader<'d> {
     /// Returns the chosen operations of a document as tools, and what could not be read. The tools have at most `values`
     /// values.
-    pub(super) fn read(
+    pub(crate) fn read(
         document: &'d Document,
         settings: &'d ReaderSettings,
         values: usize,

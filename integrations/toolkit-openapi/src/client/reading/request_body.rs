@@ -1,12 +1,10 @@
 //! The body of a request: its media type, and the arguments that it is made of.
 
 use super::arguments::ArgumentsDraft;
-use super::document::{Document, Node, Version};
-use super::issue::OperationFault;
 use super::members::{BodyMembers, MemberSchema, body_members};
-use super::operation::{Body, BodyMember, BodySource, Location, Serialization};
 use super::parameters::{Declared, collection_format, describe, resolved, style};
-use super::request::media_kind::BodyKind;
+use crate::client::document::{Document, Node, OperationFault, Version};
+use crate::client::operation::{Body, BodyKind, BodyMember, BodySource, Location, Serialization};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

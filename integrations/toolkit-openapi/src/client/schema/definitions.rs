@@ -1,7 +1,7 @@
 //! The definitions of the schema of one tool: their names, and what is to be written.
 
-use super::document::Node;
-use super::names::digest;
+use super::digest::digest;
+use crate::client::document::Node;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -1,7 +1,6 @@
 //! The differences between schemas of OpenAPI and JSON Schema.
 
-use super::budget::Meter;
-use super::document::{Document, Node, below};
+use crate::client::document::{Document, Meter, Node, below};
 use serde_json::{Map, Value, json};
 
 /// The types of JSON Schema.
@@ -16,7 +15,7 @@ pub(crate) enum Direction {
 
 impl Direction {
     /// Returns whether a member does not travel in this direction.
-    pub(super) fn hides(self, document: &Document, member: &Node<'_>) -> bool {
+    pub(crate) fn hides(self, document: &Document, member: &Node<'_>) -> bool {
         let keyword = if self == Self::Request { "readOnly" } else { "writeOnly" };
         member.flag(keyword)
             || member.text("$ref").is_some()
@@ -68,7 +67,7 @@ pub(super) fn with_bounds(written: &mut Map<String, Value>, keywords: &Map<Strin
 }
 
 /// Writes a single example as a list of examples, as JSON Schema has it.
-pub(super) fn with_example(written: &mut Map<String, Value>, node: &Node<'_>, meter: &mut Meter) {
+pub(crate) fn with_example(written: &mut Map<String, Value>, node: &Node<'_>, meter: &mut Meter) {
     if let Some(example) =
         node.value.get("example").filter(|example| !example.is_array() && !example.is_null())
         && meter.add_value(example)

@@ -1,19 +1,11 @@
 //! The names of tools: legal, unique, and the same at every start.
 
 use super::choice::Namespaces;
+use crate::client::schema::{DIGEST, digest};
 use std::collections::BTreeMap;
 use toolkit_core::ToolName;
 use toolkit_core::foreign::clean;
 use toolkit_core::name::{MAX_NAME_LENGTH, NameError, Separator, normalize};
-use toolkit_core::schema::schema_hash;
-
-/// The length of a digest in a name, in characters.
-const DIGEST: usize = 6;
-
-/// Returns a short digest of a text.
-pub(super) fn digest(text: &str) -> String {
-    schema_hash(&text.into()).chars().take(DIGEST).collect()
-}
 
 /// What the name of a tool is made of.
 #[derive(Debug, Clone)]

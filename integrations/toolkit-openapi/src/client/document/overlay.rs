@@ -1,7 +1,7 @@
 //! Overlays: changes of a document in another document (OpenAPI Overlay Specification 1).
 
-use super::OpenApiLimits;
 use super::json_path::JsonPath;
+use super::limits::OpenApiLimits;
 use super::parse::parse_document;
 use crate::error::{OpenApiError, OpenApiErrorKind};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use serde_json::Value;
 ///
 /// # Errors
 /// The text is no overlay, or an action has no path that is understood. The document may then be changed in part.
-pub(super) fn apply_overlay(
+pub(crate) fn apply_overlay(
     document: &mut Value,
     text: &str,
     limits: &OpenApiLimits,

@@ -1,7 +1,7 @@
 //! The text of a document becomes a JSON value: within limits, and without large examples.
 
-use super::OpenApiLimits;
 use super::budget::allowed;
+use super::limits::OpenApiLimits;
 use crate::error::{OpenApiError, OpenApiErrorKind};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
@@ -15,7 +15,7 @@ const LONGEST_NAMES: usize = 4 << 10;
 ///
 /// Examples that are objects or lists are left out: definitions show only single values as examples, and large
 /// documents consist of such examples for a good part.
-pub(super) fn parse_document(text: &str, limits: &OpenApiLimits) -> Result<Value, OpenApiError> {
+pub(crate) fn parse_document(text: &str, limits: &OpenApiLimits) -> Result<Value, OpenApiError> {
     let length = text.len();
     let limit = limits.document_bytes;
     if length > limit {

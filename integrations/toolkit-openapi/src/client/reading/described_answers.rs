@@ -1,16 +1,10 @@
 //! The answers of an operation that the document describes, and their schemas.
 
-use super::budget::{Budget, of_text};
-use super::document::{Document, Node, Version, below};
-use super::found::FoundOperation;
-use super::hidden::HiddenMembers;
-use super::operation::{Operation, Response};
-use super::readable::{head, readable};
-use super::request::media_kind::BodyKind;
+use super::found_operation::FoundOperation;
 use super::request_body::media_types;
-use super::schema::SchemaWriter;
-use super::schema_parts::Direction;
-use super::{OpenApiIssue, OpenApiLimits};
+use crate::client::document::{Budget, Document, Node, OpenApiIssue, OpenApiLimits, Version, below, of_text};
+use crate::client::operation::{BodyKind, Operation, Response};
+use crate::client::schema::{Direction, HiddenMembers, SchemaWriter, head, readable};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
