@@ -16,6 +16,8 @@ mod error_texts;
 mod first_steps;
 #[path = "tidy/gallery.rs"]
 mod gallery;
+#[path = "tidy/inner_floors.rs"]
+mod inner_floors;
 #[path = "tidy/map.rs"]
 mod map;
 #[path = "tidy/pictures.rs"]
@@ -86,6 +88,13 @@ const AGENT_FLOORS: &[&str] = &[
     "structured",
     "request",
 ];
+
+/// The rooms of `toolkit-openapi`. The client and the server do not know each other.
+const OPENAPI_FLOORS: &[&str] = &["error", "client", "server"];
+
+/// The rooms of `toolkit-openapi/src/client`: from a document to tools, and from a call to its answer.
+const OPENAPI_CLIENT_FLOORS: &[&str] =
+    &["document", "operation", "schema", "reading", "request", "security", "answer", "service", "toolset"];
 
 /// No source file is longer.
 const LONGEST: usize = 400;
@@ -182,6 +191,7 @@ fn rooms_look_only_down() {
     assert_eq!(upward_looks("toolkit-core/src", FLOORS), [""; 0]);
     assert_eq!(upward_looks("toolkit-macros/src", MACRO_FLOORS), [""; 0]);
     assert_eq!(upward_looks("integrations/toolkit-agent/src", AGENT_FLOORS), [""; 0]);
+    assert_eq!(upward_looks("integrations/toolkit-openapi/src", OPENAPI_FLOORS), [""; 0]);
 }
 
 #[test]
