@@ -68,7 +68,7 @@ impl Answer {
 
     fn content(&self) -> Content {
         let media_type = media_type(&self.headers);
-        let is_text = |media_type: &str| BodyKind::of(media_type) != BodyKind::Bytes;
+        let is_text = |media_type: &str| BodyKind::from_media_type(media_type) != BodyKind::Bytes;
         let text = || self.text().to_string();
         match media_type.as_deref() {
             _ if self.body.is_empty() => Content::Empty,
@@ -140,7 +140,7 @@ impl Answer {
         let content = &self.described(operation)?.content;
         let own = media_type(&self.headers).unwrap_or_default();
         let is_own = |(media_type, _): &&(String, _)| essence(media_type) == own;
-        let json = |(media_type, _): &&(String, _)| BodyKind::of(media_type) == BodyKind::Json;
+        let json = |(media_type, _): &&(String, _)| BodyKind::from_media_type(media_type) == BodyKind::Json;
         content.iter().find(is_own).or_else(|| content.iter().find(json))?.1.as_deref()
     }
 

@@ -146,7 +146,7 @@ fn query(operation: &Operation, arguments: Arguments<'_>) -> Result<String, Tool
 fn whole_query(parameter: &Parameter, value: &Value, reserved: Reserved<'_>) -> Result<String, Unwritable> {
     match (&parameter.serialization, value) {
         (Serialization::Content(media_type), Value::Object(_))
-            if BodyKind::of(media_type) == BodyKind::Form =>
+            if BodyKind::from_media_type(media_type) == BodyKind::Form =>
         {
             let writer = Writer { style: Style::Form, explode: true, escape: Escape::Reserved };
             let pairs = writer.pairs(&parameter.name, value)?;

@@ -257,7 +257,7 @@ impl<'d> SchemaWriter<'d> {
         if !self.meter.add(mapped.map_or(0, Map::len), 0) {
             return;
         }
-        let mapping = Mapping::of(self.document, &discriminator);
+        let mapping = Mapping::new(self.document, &discriminator);
         for (branch, original) in branches.iter_mut().zip(node.items(keyword)) {
             let Some(reference) = original.text("$ref") else { continue };
             let Ok(target) = self.document.target(reference, &original.place) else { continue };
@@ -289,7 +289,7 @@ struct Mapping<'d> {
 }
 
 impl<'d> Mapping<'d> {
-    fn of(document: &Document, discriminator: &Node<'d>) -> Self {
+    fn new(document: &Document, discriminator: &Node<'d>) -> Self {
         let mut mapping = Self { values: Vec::new(), by_place: HashMap::new(), by_name: HashMap::new() };
         for (index, (value, target)) in discriminator.members("mapping").into_iter().enumerate() {
             let reference = target.value.as_str().unwrap_or_default();

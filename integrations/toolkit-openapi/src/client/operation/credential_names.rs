@@ -29,7 +29,7 @@ pub(crate) const OWN_HEADERS: [&str; 17] = [
 pub(crate) struct CredentialNames(BTreeSet<(String, String)>);
 
 impl CredentialNames {
-    pub(crate) fn of(document: &Document) -> Self {
+    pub(crate) fn new(document: &Document) -> Self {
         let schemes = match document.version() {
             Version::Swagger2 => document.root().members("securityDefinitions"),
             _ => document

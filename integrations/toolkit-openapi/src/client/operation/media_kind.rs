@@ -15,7 +15,7 @@ pub(crate) enum BodyKind {
 
 impl BodyKind {
     /// Returns the kind of a media type, which may have parameters.
-    pub(crate) fn of(media_type: &str) -> Self {
+    pub(crate) fn from_media_type(media_type: &str) -> Self {
         let essence = essence(media_type);
         let subtype = essence.split_once('/').map_or("", |(_, subtype)| subtype);
         let suffix = subtype.rsplit_once('+').map_or(subtype, |(_, suffix)| suffix);

@@ -81,7 +81,7 @@ fn schema_place(media: &Node<'_>) -> Option<String> {
 pub(super) fn output_place(operation: &Operation) -> Option<&str> {
     let successes = operation.responses.iter().filter(|response| response.status.starts_with('2'));
     let mut contents = successes.flat_map(|response| &response.content);
-    contents.find(|(media_type, _)| BodyKind::of(media_type) == BodyKind::Json)?.1.as_deref()
+    contents.find(|(media_type, _)| BodyKind::from_media_type(media_type) == BodyKind::Json)?.1.as_deref()
 }
 
 /// Returns the schema at a place with its own definitions; `None` if it is larger than the limit of the writer for sure.

@@ -67,7 +67,7 @@ impl<'d> Reader<'d> {
             settings,
             hidden: HiddenMembers::new(document, Direction::Request),
             hidden_answers: HiddenMembers::new(document, Direction::Answer),
-            credentials: Arc::new(CredentialNames::of(document)),
+            credentials: Arc::new(CredentialNames::new(document)),
             budget: Budget::new(values),
             issues: BTreeSet::new(),
         };

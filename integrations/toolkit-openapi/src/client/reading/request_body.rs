@@ -39,7 +39,7 @@ pub(super) fn read_body<'d>(
 
 /// The rank of a media type among those of a body.
 fn preference(media_type: &str) -> usize {
-    match BodyKind::of(media_type) {
+    match BodyKind::from_media_type(media_type) {
         BodyKind::Json if media_type.contains("patch") => 1,
         BodyKind::Json if media_type.contains('*') => 4,
         BodyKind::Json => 0,
@@ -62,7 +62,7 @@ struct BodySchema<'s, 'd> {
 
 impl<'d> BodySchema<'_, 'd> {
     fn read(&self, arguments: &mut ArgumentsDraft<'d>) -> Body {
-        let kind = BodyKind::of(self.media_type);
+        let kind = BodyKind::from_media_type(self.media_type);
         let has_members = matches!(kind, BodyKind::Json | BodyKind::Form | BodyKind::Multipart);
         let members = self.schema.as_ref().filter(|_| has_members);
         let document = arguments.writer.document;
@@ -116,14 +116,15 @@ impl<'d> BodySchema<'_, 'd> {
     }
 
     fn body(&self, source: BodySource) -> Body {
-        let is_any_json = self.media_type.contains('*') && BodyKind::of(self.media_type) == BodyKind::Json;
+        let is_any_json =
+            self.media_type.contains('*') && BodyKind::from_media_type(self.media_type) == BodyKind::Json;
         let media_type = if is_any_json { "application/json" } else { self.media_type };
         Body { media_type: media_type.to_owned(), is_required: self.is_required, source }
     }
 
     /// Reads how a member is written. Its argument has no name yet.
     fn member(&self, name: &str, parts: &[Node<'d>], document: &'d Document) -> BodyMember {
-        let kind = BodyKind::of(self.media_type);
+        let kind = BodyKind::from_media_type(self.media_type);
         let encoding = self.encoding.as_ref().and_then(|encodings| encodings.get(name));
         let encoding = encoding.as_ref();
         let content = encoding.and_then(|encoding| encoding.text("contentType"));
@@ -140,7 +141,7 @@ impl<'d> BodySchema<'_, 'd> {
             _ => Serialization::Plain,
         };
         let mut known = BTreeMap::new();
-        let has_bytes = content.is_some_and(|content| BodyKind::of(content) == BodyKind::Bytes)
+        let has_bytes = content.is_some_and(|content| BodyKind::from_media_type(content) == BodyKind::Bytes)
             || parts.iter().any(|part| is_bytes(document, part, &mut known));
         let is_binary = has_bytes && matches!(kind, BodyKind::Form | BodyKind::Multipart);
         BodyMember { argument: String::new(), name: name.to_owned(), serialization, is_binary }
@@ -181,8 +182,9 @@ fn is_bytes<'d>(document: &'d Document, schema: &Node<'d>, known: &mut BTreeMap<
 /// Returns whether the keywords of a schema itself say that it is bytes.
 fn is_own_bytes(schema: &Node<'_>) -> bool {
     let is = |keyword: &str, value: &str| schema.text(keyword) == Some(value);
-    let is_media =
-        schema.text("contentMediaType").is_some_and(|content| BodyKind::of(content) == BodyKind::Bytes);
+    let is_media = schema
+        .text("contentMediaType")
+        .is_some_and(|content| BodyKind::from_media_type(content) == BodyKind::Bytes);
     let is_text = schema.value.get("contentEncoding").is_some();
     is("format", "binary") || is("type", "file") || is_media && !is_text
 }
@@ -230,7 +232,7 @@ fn swagger_body<'d>(
         members.add(name, node.clone());
         members.required.extend(node.flag("required").then_some(*name));
     }
-    let has = |kind| consumes.iter().any(|media_type| BodyKind::of(media_type) == kind);
+    let has = |kind| consumes.iter().any(|media_type| BodyKind::from_media_type(media_type) == kind);
     let has_file = members
         .members
         .iter()

@@ -54,7 +54,7 @@ pub(super) fn multipart(
 /// Returns whether a value is one part in JSON, also if it is a list.
 fn is_json(field: &Field<'_>) -> bool {
     match field.serialization {
-        Serialization::Content(media_type) => BodyKind::of(media_type) == BodyKind::Json,
+        Serialization::Content(media_type) => BodyKind::from_media_type(media_type) == BodyKind::Json,
         Serialization::Plain => is_nested(field.value),
         Serialization::Style { .. } => false,
     }

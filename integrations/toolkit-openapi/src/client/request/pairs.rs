@@ -8,7 +8,7 @@ use serde_json::Value;
 /// Returns a value in a media type: a string of any type but JSON stays as it is.
 pub(super) fn content(media_type: &str, value: &Value) -> String {
     match value {
-        Value::String(text) if BodyKind::of(media_type) != BodyKind::Json => text.clone(),
+        Value::String(text) if BodyKind::from_media_type(media_type) != BodyKind::Json => text.clone(),
         other => other.to_string(),
     }
 }

@@ -24,7 +24,7 @@ impl<'d> HiddenMembers<'d> {
     }
 
     /// Returns the names of the properties of the schema itself.
-    fn of(&self, schema: &Node<'d>) -> Names<'d> {
+    fn own_names(&self, schema: &Node<'d>) -> Names<'d> {
         let key = ptr::from_ref(schema.value);
         if let Some(known) = self.known.borrow().get(&key) {
             return known.clone();
@@ -37,7 +37,7 @@ impl<'d> HiddenMembers<'d> {
     }
 
     /// Returns the names of the schema, and of those of its `allOf`, however many of these name the same schema.
-    fn of_object(&self, schema: &Node<'d>, meter: &mut Meter) -> Vec<Names<'d>> {
+    fn all_names(&self, schema: &Node<'d>, meter: &mut Meter) -> Vec<Names<'d>> {
         let mut hidden = Vec::new();
         let mut seen = HashSet::new();
         let mut pending = vec![schema.clone()];
@@ -48,7 +48,7 @@ impl<'d> HiddenMembers<'d> {
             if !meter.add(1, 0) {
                 break;
             }
-            let names = self.of(&schema);
+            let names = self.own_names(&schema);
             if !names.is_empty() {
                 hidden.push(names);
             }
@@ -74,7 +74,7 @@ impl<'h, 'd> Around<'h, 'd> {
 
     /// Returns whether the member called `name` does not travel.
     pub(crate) fn hides(&self, name: &str, hidden: &HiddenMembers<'d>, meter: &mut Meter) -> bool {
-        let own = self.hidden.get_or_init(|| hidden.of_object(self.schema, meter));
+        let own = self.hidden.get_or_init(|| hidden.all_names(self.schema, meter));
         own.iter().any(|names| names.contains(name))
             || self.outer.is_some_and(|outer| outer.hides(name, hidden, meter))
     }
