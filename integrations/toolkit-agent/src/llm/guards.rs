@@ -4,7 +4,7 @@ pub(super) mod beside;
 
 use super::callbacks::ModelCallbacks;
 use super::situation::{Checked, GuardScope, Situation};
-use super::turn::held::Held;
+use super::turn::event_buffer::EventBuffer;
 use crate::conversation::{Conversation, Verdict, accepted_beside};
 use crate::error::AgentError;
 use crate::guardrail::{Check, CheckFn, Guardrail};
@@ -158,7 +158,7 @@ impl Guards {
         scope: GuardScope<'_>,
         conversation: &mut Conversation,
         output: AgentOutput,
-        held: &mut Held,
+        buffer: &mut EventBuffer,
     ) -> Result<AgentOutput, AgentError> {
         if self.outputs.is_empty() {
             conversation.answer_turn(Verdict::Unchanged, &output);
@@ -188,14 +188,14 @@ impl Guards {
                 if accepted.is_some()
                     && let Some(message) = conversation.latest_message()
                 {
-                    held.replace_message(message);
+                    buffer.replace_message(message);
                 }
                 return Ok(output);
             }
             Checked::Replaced(output) => (output.text, finish),
             Checked::Blocked(text) => (text, blocked_finish()),
         };
-        held.clear_all();
+        buffer.clear_all();
         let output = AgentOutput { text, agent, finish, escalate };
         conversation.answer_turn(Verdict::Replaced(output.text.clone()), &output);
         scope.emit_answer(conversation, &output.text);

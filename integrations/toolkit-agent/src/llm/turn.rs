@@ -2,7 +2,7 @@
 
 pub(super) mod ask;
 pub(super) mod calls;
-pub(super) mod held;
+pub(super) mod event_buffer;
 pub(super) mod pieces;
 pub(super) mod refusal;
 pub(super) mod repetitions;

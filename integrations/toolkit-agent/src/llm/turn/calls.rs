@@ -170,7 +170,7 @@ impl TurnCalls<'_> {
         self.scope.run.until_stopped(decided).await?;
         if !self.pieces.are_held(&message, self.answer) {
             // Text before calls is no answer, so its events come before those of the calls.
-            self.pieces.held.emit(self.scope.run);
+            self.pieces.buffer.emit(self.scope.run);
         }
         self.conversation.apply_state_changes();
         if self.conversation.turn().is_some_and(|turn| turn.end().is_none()) {
@@ -202,7 +202,7 @@ impl TurnCalls<'_> {
         if self.pieces.are_held(&message, self.answer) {
             // The earlier run has not emitted it, because the answer was not checked.
             let message = Box::new(message.clone());
-            self.pieces.held.push(RunEvent::Message { message, within: self.scope.run.within() });
+            self.pieces.buffer.push(RunEvent::Message { message, within: self.scope.run.within() });
         }
         self.caller.called.begin_turn(self.conversation.log(), self.conversation.turn_path());
         let mut positions = restart.positions.into_iter().peekable();

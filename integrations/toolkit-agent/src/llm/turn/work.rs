@@ -1,7 +1,7 @@
 //! The work of an agent in a run, turn by turn.
 
 use super::calls::{Attempt, Dispatch, TurnCalls};
-use super::held::Held;
+use super::event_buffer::EventBuffer;
 use super::pieces::Pieces;
 use super::repetitions::Repetitions;
 use super::restart::Restart;
@@ -38,7 +38,7 @@ pub(super) struct Work<'a> {
     answer: FinalAnswer<'a>,
     repetitions: Repetitions,
     meter: Meter,
-    held: Held,
+    buffer: EventBuffer,
     caller: Arc<Caller>,
     /// The check of the input that runs at the same time as the model. `None` after it has passed.
     beside: Option<InputCheck>,
@@ -58,7 +58,7 @@ impl<'a> Work<'a> {
             answer: FinalAnswer::new(run, is_repair),
             repetitions: Repetitions::new(&run.0.budget.limits),
             meter: Meter::default(),
-            held: Held::default(),
+            buffer: EventBuffer::default(),
             caller: Arc::new(Caller::new(run, agent.settings.price)),
             beside: None,
             last: None,
@@ -76,7 +76,7 @@ impl<'a> Work<'a> {
         conversation.remove_paused_of_others(self.agent.name());
         let settings = &self.agent.settings;
         if settings.hold_text() {
-            self.held.push_paused(conversation.unchecked(), self.scope.run);
+            self.buffer.push_paused(conversation.unchecked(), self.scope.run);
         }
         // Calls start after the input has passed its checks.
         let has_begun = |turn: &Turn| !turn.message().calls.is_empty() || turn.end().is_some();
@@ -112,7 +112,7 @@ impl<'a> Work<'a> {
             .own_turn(conversation)
             .filter(|turn| !turn.message().calls.is_empty() || turn.end().is_some());
         let is_complete = open.is_some_and(Turn::is_complete);
-        self.held.clear();
+        self.buffer.clear();
         let restart = match open {
             Some(turn) if !is_complete => {
                 let tools = current.registry();
@@ -194,7 +194,7 @@ impl<'a> Work<'a> {
             meter: &mut self.meter,
             pieces: Pieces {
                 scope,
-                held: &mut self.held,
+                buffer: &mut self.buffer,
                 gate: &gate,
                 is_unchecked: self.beside.is_some() || guards.checks_responses,
                 hold_text,
@@ -235,17 +235,17 @@ impl<'a> Work<'a> {
         let Some(message) = conversation.turn_message().filter(|_| settings.hold_text()) else { return };
         let is_answer = message.calls.is_empty() || message.calls.iter().any(|call| self.answer.is_in(call));
         if is_answer {
-            self.held.push_message(message, self.scope.run);
+            self.buffer.push_message(message, self.scope.run);
         }
     }
 
     /// Emits the held events of a turn that has ended, and saves the conversation.
     async fn end_turn(&mut self, conversation: &mut Conversation) -> Result<(), AgentError> {
         if conversation.unchecked().is_empty() {
-            self.held.emit(self.scope.run);
+            self.buffer.emit(self.scope.run);
         } else {
             // The text before a pause is checked together with the rest of the answer.
-            self.held.pause();
+            self.buffer.pause();
         }
         self.scope.run.save(conversation).await
     }
@@ -253,7 +253,7 @@ impl<'a> Work<'a> {
     /// Ends a turn with an invalid answer, which guardrails for answers do not check.
     fn withhold(&mut self, conversation: &mut Conversation, has_answer: bool) {
         if has_answer && self.agent.settings.guards.check_answers() {
-            self.held.clear_all();
+            self.buffer.clear_all();
             conversation.end_turn(Verdict::Withheld);
         } else {
             conversation.end_turn(Verdict::Unchanged);
@@ -278,7 +278,7 @@ impl<'a> Work<'a> {
         conversation.record(Entry::Transferred(to.clone()));
         conversation.end_turn(if is_withheld { Verdict::Withheld } else { Verdict::Unchanged });
         if is_withheld && let Some(message) = conversation.latest_message() {
-            self.held.replace_message(message);
+            self.buffer.replace_message(message);
         }
         self.end_turn(conversation).await?;
         Ok(Outcome::Transfer(to))
@@ -308,8 +308,8 @@ impl<'a> Work<'a> {
             .is_some_and(|turn| turn.results().iter().any(|result| result.actions.escalate));
         let escalate = escalate || conversation.frame().is_some_and(|frame| frame.escalate);
         let output = AgentOutput { text, agent: self.agent.name().to_owned(), finish, escalate };
-        let output = settings.guards.output(self.scope, conversation, output, &mut self.held).await?;
-        self.held.emit(self.scope.run);
+        let output = settings.guards.output(self.scope, conversation, output, &mut self.buffer).await?;
+        self.buffer.emit(self.scope.run);
         if let Some(key) = &settings.output_key {
             conversation.session().apply(&[(key.clone(), Some(output.text.as_str().into()))].into());
         }

@@ -7,14 +7,14 @@ use toolkit_llm::{AssistantMessage, Message};
 
 /// The events of a response that are not emitted until guardrails have checked the response.
 #[derive(Default)]
-pub(in crate::llm) struct Held {
+pub(in crate::llm) struct EventBuffer {
     /// The events of messages before a pause of the provider.
     paused: Vec<RunEvent>,
     /// The events of the latest attempt of the turn.
     events: Vec<RunEvent>,
 }
 
-impl Held {
+impl EventBuffer {
     pub(super) fn push(&mut self, event: RunEvent) {
         self.events.push(event);
     }
