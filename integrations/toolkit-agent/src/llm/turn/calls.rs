@@ -11,7 +11,7 @@ use crate::event::RunEvent;
 use crate::llm::answer::FinalAnswer;
 use crate::llm::context::meter::Meter;
 use crate::llm::guards::Guards;
-use crate::llm::situation::GuardScope;
+use crate::llm::scope::TurnScope;
 use futures_core::Stream;
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -24,7 +24,7 @@ use toolkit_llm::{FinishReason, ModelError};
 /// The tool calls of one turn, with what is needed to run them and to emit events.
 pub(in crate::llm) struct TurnCalls<'a> {
     pub(in crate::llm) conversation: &'a mut Conversation,
-    pub(in crate::llm) scope: GuardScope<'a>,
+    pub(in crate::llm) scope: TurnScope<'a>,
     /// The run and the agents called as tools in this turn.
     pub(in crate::llm) caller: &'a Arc<Caller>,
     pub(in crate::llm) answer: &'a FinalAnswer<'a>,

@@ -4,7 +4,7 @@ use super::event_buffer::EventBuffer;
 use crate::conversation::Conversation;
 use crate::event::RunEvent;
 use crate::llm::answer::FinalAnswer;
-use crate::llm::situation::GuardScope;
+use crate::llm::scope::TurnScope;
 use std::sync::atomic::{AtomicBool, Ordering};
 use toolkit_llm::ModelResponse;
 use toolkit_llm::hosted::HostedCall;
@@ -12,7 +12,7 @@ use toolkit_llm::{AssistantMessage, StreamEvent};
 
 /// The events of the pieces of a response.
 pub(in crate::llm) struct Pieces<'a> {
-    pub(in crate::llm) scope: GuardScope<'a>,
+    pub(in crate::llm) scope: TurnScope<'a>,
     pub(super) buffer: &'a mut EventBuffer,
     /// Becomes `true` when the guardrails have accepted the input. Until then, no event of the response is
     /// emitted.
@@ -101,7 +101,7 @@ impl Pieces<'_> {
         hosted: &[HostedCall],
         answer: &FinalAnswer<'_>,
     ) {
-        let GuardScope { run, agent, .. } = self.scope;
+        let TurnScope { run, agent, .. } = self.scope;
         let event = || RunEvent::Message { message: Box::new(message.clone()), within: run.within() };
         if self.hold_all {
             // A check may have changed the response, so the pieces are replaced with those of the new response.

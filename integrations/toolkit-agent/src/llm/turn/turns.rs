@@ -8,7 +8,7 @@ use crate::event::RunEvent;
 use crate::helpers::BoxFuture;
 use crate::limits::Limits;
 use crate::llm::agent::LlmAgent;
-use crate::llm::situation::GuardScope;
+use crate::llm::scope::TurnScope;
 use crate::output::AgentOutput;
 use crate::span::AgentSpan;
 use toolkit_llm::ChatModel as _;
@@ -81,7 +81,7 @@ impl LlmAgent {
         is_repair: bool,
     ) -> Result<Outcome, AgentError> {
         let session = conversation.session();
-        let scope = GuardScope { run, agent: self.name(), session: &session };
+        let scope = TurnScope { run, agent: self.name(), session: &session };
         let mut work = Work::new(self, scope, is_repair);
         if let Some(output) = work.begin(conversation).await? {
             return Ok(Outcome::Answer(output));

@@ -14,7 +14,7 @@ use crate::llm::answer::FinalAnswer;
 use crate::llm::context::meter::Meter;
 use crate::llm::guards::beside::beside;
 use crate::llm::guards::{InputCheck, Judged, apply_inputs};
-use crate::llm::situation::GuardScope;
+use crate::llm::scope::TurnScope;
 use crate::llm::tools::{Extended, Tools};
 use crate::output::AgentOutput;
 use std::pin::pin;
@@ -34,7 +34,7 @@ pub(super) enum Outcome {
 /// The work of an agent in a run.
 pub(super) struct Work<'a> {
     agent: &'a LlmAgent,
-    scope: GuardScope<'a>,
+    scope: TurnScope<'a>,
     answer: FinalAnswer<'a>,
     repetitions: Repetitions,
     meter: Meter,
@@ -50,7 +50,7 @@ pub(super) struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    pub(super) fn new(agent: &'a LlmAgent, scope: GuardScope<'a>, is_repair: bool) -> Self {
+    pub(super) fn new(agent: &'a LlmAgent, scope: TurnScope<'a>, is_repair: bool) -> Self {
         let run = scope.run;
         Self {
             agent,

@@ -1,4 +1,4 @@
-//! The situation in which guardrails are asked, and their verdicts.
+//! The scope of a turn, the scope of a check within it, and the verdicts of guardrails.
 
 use crate::agent::{Caller, Run};
 use crate::conversation::Conversation;
@@ -19,21 +19,21 @@ pub(super) enum Checked<T> {
     Blocked(String),
 }
 
-/// The agent, its run and its session, for guardrails that may be asked.
+/// The agent of a turn, its run and its session.
 #[derive(Clone, Copy)]
-pub(super) struct GuardScope<'a> {
+pub(super) struct TurnScope<'a> {
     pub(super) run: &'a Run,
     pub(super) agent: &'a str,
     pub(super) session: &'a Session,
 }
 
-impl GuardScope<'_> {
-    /// Returns the situation for a guardrail that is asked.
-    pub(super) fn situation(self) -> Situation {
+impl TurnScope<'_> {
+    /// Returns the scope of a check in this turn.
+    pub(super) fn for_check(self) -> CheckScope {
         let agent = self.agent.to_owned();
         let session = self.session.clone();
         let invocation_id = self.run.invocation_id().to_owned();
-        Situation {
+        CheckScope {
             run: self.run.clone(),
             context: GuardContext {
                 agent,
@@ -56,16 +56,16 @@ impl GuardScope<'_> {
     }
 }
 
-/// The agent and the run in which a guardrail works.
+/// The agent and the run in which guardrails check a value.
 #[derive(Clone)]
-pub(super) struct Situation {
+pub(super) struct CheckScope {
     run: Run,
     context: GuardContext,
 }
 
-impl Situation {
-    /// Returns the situation of a tool call. Returns `None` outside of a run.
-    pub(super) fn of_call(agent: &str, request: &ToolRequest, call: ToolCall) -> Option<Self> {
+impl CheckScope {
+    /// Creates the scope of the check of a tool call. Returns `None` outside of a run.
+    pub(super) fn from_call(agent: &str, request: &ToolRequest, call: ToolCall) -> Option<Self> {
         let run = request.context().extension::<Caller>()?.run.clone();
         let session = request.context().run().and_then(|run| run.session()).cloned().unwrap_or_default();
         let agent = agent.to_owned();
@@ -82,13 +82,13 @@ impl Situation {
         })
     }
 
-    /// Returns the same situation with the messages of a conversation.
+    /// Returns the same scope with the messages of a conversation.
     pub(super) fn within(mut self, conversation: &Conversation) -> Self {
         self.context.messages = conversation.history().clone();
         self
     }
 
-    /// Returns the same situation with a tool call.
+    /// Returns the same scope with a tool call.
     pub(super) fn about(mut self, call: Option<ToolCall>) -> Self {
         self.context.call = call;
         self
