@@ -1,6 +1,6 @@
 //! The unfinished turn of a conversation, while a run works on it.
 
-use super::lost::not_started;
+use super::interrupted_calls::not_started;
 use super::native::GrowingNative as _;
 use super::{Arrived, Conversation, Entry, ModelEnd, Turn, TurnAnswer, Verdict};
 use crate::message::store_details;

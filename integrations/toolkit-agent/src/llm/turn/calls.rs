@@ -5,7 +5,7 @@ use super::refusal::{beside_another, refusal};
 use super::repetitions::Repetitions;
 use super::restart::Restart;
 use crate::agent::{Called, Caller};
-use crate::conversation::{Conversation, Entry, Turn, is_final, with_account};
+use crate::conversation::{Conversation, Entry, Turn, describe_interrupted, is_final};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::llm::answer::FinalAnswer;
@@ -255,7 +255,7 @@ impl TurnCalls<'_> {
             (Some(Called { child, has_stopped: false }), Err(error))
                 if is_final(error) || (!child.is_pending() && error.pending().is_none()) =>
             {
-                result.outcome = Err(with_account(error, child));
+                result.outcome = Err(describe_interrupted(error, child));
             }
             // An agent called as a tool may have stopped with pending calls. They can be decided later.
             (Some(Called { child, .. }), _) if child.is_pending() => {

@@ -1,11 +1,11 @@
-//! The results of calls whose turn ends before they have one.
+//! Interrupted calls: the results of calls whose turn ends before they have one.
 
 use super::State;
 use toolkit_core::error::Pending;
 use toolkit_core::{ErrorKind, ToolCall, ToolError, ToolResult};
 use toolkit_llm::Message;
 
-/// The maximum number of characters of arguments and outputs in the account of an agent called as a tool.
+/// The maximum number of characters of arguments and outputs in the description of calls.
 const MAX_CHARS: usize = 200;
 
 /// Creates the error for a call that was started before the program stopped. It is unknown whether the call has run.
@@ -26,9 +26,9 @@ pub(super) fn not_started(call: &ToolCall) -> ToolError {
 
 /// Creates the error for a call whose turn ends before the call has a result. `pending` is the reason why the call
 /// waits for the program, and `called` the conversation of an agent called as a tool.
-pub(super) fn lost(call: &ToolCall, pending: Option<&Pending>, called: Option<State>) -> ToolError {
+pub(super) fn interrupted(call: &ToolCall, pending: Option<&Pending>, called: Option<State>) -> ToolError {
     let name = &call.name;
-    let text = match (pending, called.map(account)) {
+    let text = match (pending, called.map(describe_calls)) {
         (_, Some(calls)) if !calls.is_empty() => format!(
             "Tool `{name}` was started, but the program stopped before it had a result. Consider what it has done \
              before calling it again:{calls}"
@@ -53,8 +53,8 @@ pub(crate) fn is_final(error: &ToolError) -> bool {
 }
 
 /// Adds the calls of an agent called as a tool to the error of its call, after which the agent cannot continue.
-pub(crate) fn with_account(error: &ToolError, called: State) -> ToolError {
-    match account(called) {
+pub(crate) fn describe_interrupted(error: &ToolError, called: State) -> ToolError {
+    match describe_calls(called) {
         calls if calls.is_empty() => error.clone(),
         calls => {
             let text = format!(
@@ -67,7 +67,7 @@ pub(crate) fn with_account(error: &ToolError, called: State) -> ToolError {
 }
 
 /// Returns a line for each call that an agent called as a tool has made.
-fn account(mut called: State) -> String {
+fn describe_calls(mut called: State) -> String {
     called.give_up_work(0);
     let mut lines = String::new();
     let mut calls = &[][..];
@@ -88,7 +88,7 @@ fn account(mut called: State) -> String {
 fn line(call: &ToolCall, result: &ToolResult) -> String {
     let arguments = shortened(call.arguments.as_str());
     let end = match &result.outcome {
-        // Not shortened, because it may be the account of another agent.
+        // Not shortened, because it may describe the calls of another agent.
         Err(error) => error.to_string().replace('\n', "\n  "),
         Ok(_) => format!("finished with {}", shortened(&result.to_text())),
     };
