@@ -26,7 +26,7 @@ pub(crate) use run_state::{Frame, RunState};
 pub(crate) use runs::TurnPath;
 pub(crate) use state::State;
 pub(crate) use turn::Turn;
-pub(crate) use verdict::accepted_beside;
+pub(crate) use verdict::accepted_alongside;
 pub(crate) use views::{Rewrite, Views};
 
 use crate::message::store_details;

@@ -3,7 +3,7 @@
 use super::State;
 use super::Turn;
 use super::branches::is_branch;
-use super::verdict::{is_answer_call_only, replace_answer, withhold, withhold_beside};
+use super::verdict::{is_answer_call_only, replace_answer, withhold, withhold_alongside};
 use super::{ModelEnd, TurnAnswer, Verdict};
 use crate::output::AgentOutput;
 use toolkit_core::ToolResult;
@@ -93,7 +93,7 @@ impl State {
         let was_paused = continues_text && replaces_text && self.history.remove_paused();
         match verdict {
             Verdict::Unchanged => {}
-            Verdict::Accepted => withhold_beside(message, results, was_paused),
+            Verdict::Accepted => withhold_alongside(message, results, was_paused),
             Verdict::Replaced(text) => replace_answer(message, results, &text),
             Verdict::Withheld => withhold(message, results),
         }

@@ -1,11 +1,11 @@
 //! The guardrails of an agent: when they run, and what follows from their verdicts.
 
-pub(super) mod beside;
+pub(super) mod parallel_check;
 
 use super::callbacks::ModelCallbacks;
 use super::scope::{CheckScope, Checked, TurnScope};
 use super::turn::event_buffer::EventBuffer;
-use crate::conversation::{Conversation, Verdict, accepted_beside};
+use crate::conversation::{Conversation, Verdict, accepted_alongside};
 use crate::error::AgentError;
 use crate::guardrail::{Check, CheckFn, Guardrail};
 use crate::helpers::BoxFuture;
@@ -110,16 +110,16 @@ impl Guards {
         !self.outputs.is_empty() || self.checks_responses
     }
 
-    /// Returns a future that checks new inputs, or `None` if there is nothing to check. If `is_beside` is
+    /// Returns a future that checks new inputs, or `None` if there is nothing to check. If `is_parallel` is
     /// `true`, only guardrails that run at the same time as the model check the inputs. Otherwise, all others
     /// do.
     pub(super) fn inputs(
         &self,
         scope: TurnScope<'_>,
         conversation: &Conversation,
-        is_beside: bool,
+        is_parallel: bool,
     ) -> Option<InputCheck> {
-        let selected = self.inputs.iter().filter(|(guardrail, _)| guardrail.is_beside_model == is_beside);
+        let selected = self.inputs.iter().filter(|(guardrail, _)| guardrail.is_beside_model == is_parallel);
         let checks: Vec<_> = selected.map(|(guard, check)| (guard.name.clone(), check.clone())).collect();
         if checks.is_empty() {
             return None;
@@ -178,7 +178,7 @@ impl Guards {
                 let was_paused = !conversation.unchecked().is_empty();
                 let turn = conversation.turn();
                 let accepted =
-                    turn.and_then(|turn| accepted_beside(turn.message(), turn.results(), was_paused));
+                    turn.and_then(|turn| accepted_alongside(turn.message(), turn.results(), was_paused));
                 conversation.answer_turn(Verdict::Accepted, &output);
                 if accepted.is_some()
                     && let Some(message) = conversation.latest_message()

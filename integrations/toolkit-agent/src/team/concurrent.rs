@@ -79,7 +79,7 @@ impl<'a, T> Concurrent<'a, T> {
     }
 
     /// Waits for `other`, while the futures continue to run. `other` may wait for something that one of them holds.
-    pub(super) async fn beside<O>(&mut self, other: impl Future<Output = O>) -> O {
+    pub(super) async fn alongside<O>(&mut self, other: impl Future<Output = O>) -> O {
         let mut other = pin!(other);
         poll_fn(|cx| {
             while let Poll::Ready(Some(ended)) = self.poll_next(cx) {
@@ -178,7 +178,7 @@ mod tests {
         let mut running = Concurrent::new((0..3).map(hold));
         assert_eq!(running.next().await, Some((0, Some(1))));
         // The lock is handed to the second future, which must be polled to release it.
-        assert_eq!(running.beside(async { *lock.lock().await }).await, 3);
+        assert_eq!(running.alongside(async { *lock.lock().await }).await, 3);
         assert_eq!([running.next().await, running.next().await], [Some((1, Some(2))), Some((2, Some(3)))]);
         assert_eq!(running.next().await, None);
     }

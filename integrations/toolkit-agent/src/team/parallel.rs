@@ -163,7 +163,7 @@ impl ParallelAgent {
             {
                 group.conversation.branch_failed(index, error.to_string());
                 // Even after a failed save, the other agents finish.
-                saved = saved.and(branches.beside(run.save(group.conversation)).await);
+                saved = saved.and(branches.alongside(run.save(group.conversation)).await);
             }
             outputs.insert(index, output);
         }

@@ -1,7 +1,7 @@
 //! The tool calls of one turn, from their start to their results.
 
 use super::pieces::Pieces;
-use super::refusal::{beside_another, refusal};
+use super::refusal::{parallel_call_refused, refusal};
 use super::repetitions::Repetitions;
 use super::restart::Restart;
 use crate::agent::{Called, Caller};
@@ -108,7 +108,7 @@ impl TurnCalls<'_> {
         let mut started = Vec::new();
         for (position, call) in message.calls.iter().enumerate().skip(counted) {
             let refusal = if self.attempt.one_call && position > 0 && !self.answer.is_in(call) {
-                Some(beside_another())
+                Some(parallel_call_refused())
             } else {
                 refusal(self.scope.run, self.answer, self.repetitions, call, self.dispatch.has_invalid)
             };

@@ -12,7 +12,7 @@ use crate::error::AgentError;
 use crate::llm::agent::LlmAgent;
 use crate::llm::answer::FinalAnswer;
 use crate::llm::context::meter::Meter;
-use crate::llm::guards::beside::beside;
+use crate::llm::guards::parallel_check::ask_alongside;
 use crate::llm::guards::{InputCheck, Judged, apply_inputs};
 use crate::llm::scope::TurnScope;
 use crate::llm::tools::{Extended, Tools};
@@ -41,10 +41,10 @@ pub(super) struct Work<'a> {
     buffer: EventBuffer,
     caller: Arc<Caller>,
     /// The check of the input that runs at the same time as the model. `None` after it has passed.
-    beside: Option<InputCheck>,
+    parallel_check: Option<InputCheck>,
     /// The dispatcher of the last turn.
     last: Option<Dispatcher>,
-    beside_tools: Extended,
+    run_tools: Extended,
     /// The number of answers in a row that broke off.
     breaks: u32,
 }
@@ -60,9 +60,9 @@ impl<'a> Work<'a> {
             meter: Meter::default(),
             buffer: EventBuffer::default(),
             caller: Arc::new(Caller::new(run, agent.settings.price)),
-            beside: None,
+            parallel_check: None,
             last: None,
-            beside_tools: Extended::default(),
+            run_tools: Extended::default(),
             breaks: 0,
         }
     }
@@ -89,7 +89,7 @@ impl<'a> Work<'a> {
                 return Ok(Some(output));
             }
         }
-        self.beside = settings.guards.inputs(self.scope, conversation, true);
+        self.parallel_check = settings.guards.inputs(self.scope, conversation, true);
         Ok(None)
     }
 
@@ -105,7 +105,7 @@ impl<'a> Work<'a> {
         conversation: &mut Conversation,
     ) -> Result<Option<Outcome>, AgentError> {
         self.scope.run.check_cancelled()?;
-        let current = self.agent.tools.current(self.scope.run, &mut self.beside_tools)?;
+        let current = self.agent.tools.current(self.scope.run, &mut self.run_tools)?;
         current.registry().check_run_state(&self.scope.run.0.shared.context)?;
         self.answer.begin_turn(&self.agent.settings, &current, self.scope.run)?;
         let open = self
@@ -183,7 +183,7 @@ impl<'a> Work<'a> {
         let decided = restart.as_ref().map(|restart| restart.approvals(called));
         let last = self.last.take();
         let dispatcher = Tools::of_run(current, agent.name(), conversation, &self.caller, decided, last);
-        let gate = AtomicBool::new(self.beside.is_none());
+        let gate = AtomicBool::new(self.parallel_check.is_none());
         let hold_text = agent.settings.hold_text();
         let mut calls = TurnCalls {
             conversation,
@@ -196,7 +196,7 @@ impl<'a> Work<'a> {
                 scope,
                 buffer: &mut self.buffer,
                 gate: &gate,
-                is_unchecked: self.beside.is_some() || guards.checks_responses,
+                is_unchecked: self.parallel_check.is_some() || guards.checks_responses,
                 hold_text,
                 hold_all: hold_text && guards.checks_responses,
             },
@@ -207,7 +207,7 @@ impl<'a> Work<'a> {
         self.last = restart.is_none().then(|| dispatcher.clone());
         let response = match restart {
             Some(restart) => Box::pin(calls.restart(restart, guards)).await,
-            None => match response(agent, &dispatcher, &mut calls, &mut self.beside).await {
+            None => match response(agent, &dispatcher, &mut calls, &mut self.parallel_check).await {
                 Ok(Ok(response)) => agent.receive_calls(response, &mut calls).await,
                 Ok(Err(judged)) => {
                     drop(calls);
@@ -331,7 +331,7 @@ async fn response(
     if check.is_none() {
         return ask.await.map(Ok);
     }
-    match run.until_stopped(pin!(beside(check, gate, ask))).await? {
+    match run.until_stopped(pin!(ask_alongside(check, gate, ask))).await? {
         Ok(response) => response.map(Ok),
         Err(judged) => Ok(Err(judged)),
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 
 /// Waits until `gate` is open, which means that guardrails have accepted the input. Used only within the
-/// model call that [`beside`] polls. [`beside`] polls this call again after it has opened the gate, so no
+/// model call that [`ask_alongside`] polls. [`ask_alongside`] polls this call again after it has opened the gate, so no
 /// waker is needed.
 pub(in crate::llm) async fn passed(gate: &AtomicBool) {
     poll_fn(|_| if gate.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }).await;
@@ -17,7 +17,7 @@ pub(in crate::llm) async fn passed(gate: &AtomicBool) {
 /// Runs the model call `ask` and the check of the input at the same time. Opens `gate` when the check has
 /// accepted the input unchanged. Otherwise, drops the model call and returns the verdicts of the check as the
 /// error.
-pub(in crate::llm) async fn beside<T>(
+pub(in crate::llm) async fn ask_alongside<T>(
     check: &mut Option<InputCheck>,
     gate: &AtomicBool,
     ask: impl Future<Output = Result<T, AgentError>>,
