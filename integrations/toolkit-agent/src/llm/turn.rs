@@ -9,5 +9,5 @@ pub(super) mod repetitions;
 pub(super) mod restart;
 pub(super) mod started;
 pub(super) mod step;
+pub(super) mod turn_runner;
 pub(super) mod turns;
-pub(super) mod work;

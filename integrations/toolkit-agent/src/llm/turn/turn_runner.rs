@@ -25,14 +25,14 @@ use toolkit_llm::{FinishReason, ModelError, ModelResponse};
 use toolkit_llm::{Message, UserMessage};
 
 /// The end of an agent's turns: an answer or a transfer.
-pub(super) enum Outcome {
+pub(super) enum TurnOutcome {
     Answer(AgentOutput),
     /// The conversation was transferred to the agent with this name.
     Transfer(String),
 }
 
 /// The work of an agent in a run.
-pub(super) struct Work<'a> {
+pub(super) struct TurnRunner<'a> {
     agent: &'a LlmAgent,
     scope: TurnScope<'a>,
     answer: FinalAnswer<'a>,
@@ -49,7 +49,7 @@ pub(super) struct Work<'a> {
     breaks: u32,
 }
 
-impl<'a> Work<'a> {
+impl<'a> TurnRunner<'a> {
     pub(super) fn new(agent: &'a LlmAgent, scope: TurnScope<'a>, is_repair: bool) -> Self {
         let run = scope.run;
         Self {
@@ -103,7 +103,7 @@ impl<'a> Work<'a> {
     pub(super) async fn turn(
         &mut self,
         conversation: &mut Conversation,
-    ) -> Result<Option<Outcome>, AgentError> {
+    ) -> Result<Option<TurnOutcome>, AgentError> {
         self.scope.run.check_cancelled()?;
         let current = self.agent.tools.current(self.scope.run, &mut self.run_tools)?;
         current.registry().check_run_state(&self.scope.run.0.shared.context)?;
@@ -133,8 +133,8 @@ impl<'a> Work<'a> {
             None
         } else {
             match self.calls(conversation, current, restart).await? {
-                Some(Ended::Turn(broken)) => broken,
-                Some(Ended::Input(output)) => return Ok(Some(Outcome::Answer(output))),
+                Some(CallsEnd::Turn(broken)) => broken,
+                Some(CallsEnd::Input(output)) => return Ok(Some(TurnOutcome::Answer(output))),
                 None => return Ok(None),
             }
         };
@@ -147,7 +147,7 @@ impl<'a> Work<'a> {
         &mut self,
         conversation: &mut Conversation,
         broken: Option<ModelError>,
-    ) -> Result<Option<Outcome>, AgentError> {
+    ) -> Result<Option<TurnOutcome>, AgentError> {
         let Some(turn) = conversation.turn() else { return Ok(None) };
         match next_step(turn, &self.answer) {
             Step::Ask | Step::Continue => conversation.end_turn(Verdict::Unchanged),
@@ -176,7 +176,7 @@ impl<'a> Work<'a> {
         conversation: &mut Conversation,
         current: Dispatcher,
         restart: Option<Restart>,
-    ) -> Result<Option<Ended>, AgentError> {
+    ) -> Result<Option<CallsEnd>, AgentError> {
         let Self { agent, scope, .. } = *self;
         let guards = &agent.settings.guards;
         let called = conversation.turn_message().map_or(&[][..], |message| &message.calls);
@@ -212,7 +212,7 @@ impl<'a> Work<'a> {
                 Ok(Err(judged)) => {
                     drop(calls);
                     conversation.discard_turn();
-                    return Ok(apply_inputs(conversation, scope, judged)?.map(Ended::Input));
+                    return Ok(apply_inputs(conversation, scope, judged)?.map(CallsEnd::Input));
                 }
                 Err(error) => Err(error),
             },
@@ -226,7 +226,7 @@ impl<'a> Work<'a> {
         }
         let broken = calls.attempt.broken.take();
         calls.finish().await?;
-        Ok(Some(Ended::Turn(broken)))
+        Ok(Some(CallsEnd::Turn(broken)))
     }
 
     /// Holds the events of a complete message of an earlier run, which has not emitted them.
@@ -266,7 +266,7 @@ impl<'a> Work<'a> {
         to: String,
         invalid: Option<String>,
         has_answer: bool,
-    ) -> Result<Outcome, AgentError> {
+    ) -> Result<TurnOutcome, AgentError> {
         if let Some(invalid) = invalid {
             let repeated = self.answer.repeat(&invalid);
             conversation.set_invalid_answers(self.answer.invalid_answers(), true);
@@ -281,7 +281,7 @@ impl<'a> Work<'a> {
             self.buffer.replace_message(message);
         }
         self.end_turn(conversation).await?;
-        Ok(Outcome::Transfer(to))
+        Ok(TurnOutcome::Transfer(to))
     }
 
     /// Checks an answer: its form, then by guardrails. Returns `None` if the model answers again.
@@ -291,7 +291,7 @@ impl<'a> Work<'a> {
         text: String,
         finish: FinishReason,
         is_accepted: bool,
-    ) -> Result<Option<Outcome>, AgentError> {
+    ) -> Result<Option<TurnOutcome>, AgentError> {
         let settings = &self.agent.settings;
         let feedback = if is_accepted { Ok(None) } else { self.answer.feedback(&text, &finish) };
         if !matches!(feedback, Ok(None)) {
@@ -313,7 +313,7 @@ impl<'a> Work<'a> {
         if let Some(key) = &settings.output_key {
             conversation.session().apply(&[(key.clone(), Some(output.text.as_str().into()))].into());
         }
-        Ok(Some(Outcome::Answer(output)))
+        Ok(Some(TurnOutcome::Answer(output)))
     }
 }
 
@@ -338,7 +338,7 @@ async fn response(
 }
 
 /// The end of the calls of a turn.
-enum Ended {
+enum CallsEnd {
     /// All calls have results. The error is of a stream that broke off after a call had started.
     Turn(Option<ModelError>),
     /// A guardrail has blocked the input, and the agent answers with this output.
