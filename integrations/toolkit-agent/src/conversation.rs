@@ -19,7 +19,7 @@ mod verdict;
 mod views;
 
 pub(crate) use compacted::{Compacted, Compactions, is_boundary};
-pub(crate) use entry::{Arrived, Entry, ModelEnd, Stop, TurnAnswer, Verdict};
+pub(crate) use entry::{Arrived, Entry, ModelEnd, Stop, TurnAnswer, TurnVerdict};
 pub(crate) use interrupted_calls::{describe_interrupted, is_final, unknown};
 pub(crate) use log::{Log, Position, VERSION};
 pub(crate) use run_state::{Frame, RunState};

@@ -5,7 +5,7 @@ pub(super) mod parallel_check;
 use super::callbacks::ModelCallbacks;
 use super::scope::{CheckScope, Checked, TurnScope};
 use super::turn::event_buffer::EventBuffer;
-use crate::conversation::{Conversation, Verdict, accepted_alongside};
+use crate::conversation::{Conversation, TurnVerdict, accepted_alongside};
 use crate::error::AgentError;
 use crate::guardrail::{Check, CheckFn, Guardrail};
 use crate::helpers::BoxFuture;
@@ -156,7 +156,7 @@ impl Guards {
         buffer: &mut EventBuffer,
     ) -> Result<AgentOutput, AgentError> {
         if self.outputs.is_empty() {
-            conversation.answer_turn(Verdict::Unchanged, &output);
+            conversation.answer_turn(TurnVerdict::Unchanged, &output);
             return Ok(output);
         }
         let check_scope = scope.for_check().within(conversation);
@@ -168,7 +168,7 @@ impl Guards {
         let checked = match judged {
             Ok(checked) => checked,
             Err(error) => {
-                conversation.end_turn(Verdict::Withheld);
+                conversation.end_turn(TurnVerdict::Withheld);
                 return Err(error);
             }
         };
@@ -179,7 +179,7 @@ impl Guards {
                 let turn = conversation.turn();
                 let accepted =
                     turn.and_then(|turn| accepted_alongside(turn.message(), turn.results(), was_paused));
-                conversation.answer_turn(Verdict::Accepted, &output);
+                conversation.answer_turn(TurnVerdict::Accepted, &output);
                 if accepted.is_some()
                     && let Some(message) = conversation.latest_message()
                 {
@@ -192,7 +192,7 @@ impl Guards {
         };
         buffer.clear_all();
         let output = AgentOutput { text, agent, finish, escalate };
-        conversation.answer_turn(Verdict::Replaced(output.text.clone()), &output);
+        conversation.answer_turn(TurnVerdict::Replaced(output.text.clone()), &output);
         scope.emit_answer(conversation, &output.text);
         Ok(output)
     }

@@ -19,7 +19,7 @@ use toolkit_core::{
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(crate = "toolkit_core::schemars")]
-struct Arguments {
+struct AgentArguments {
     /// The request or question to send to this agent.
     request: String,
 }
@@ -63,7 +63,7 @@ impl Agent {
             description => description.to_owned(),
         };
         let agent = self.clone();
-        let answer = move |arguments: Arguments, context: ToolContext| {
+        let answer = move |arguments: AgentArguments, context: ToolContext| {
             let agent = agent.clone();
             async move { answer(&agent, arguments.request, &context).await }
         };

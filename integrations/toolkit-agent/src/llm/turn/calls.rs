@@ -62,13 +62,13 @@ pub(super) struct Dispatch {
     /// of the turn.
     pub(super) started: usize,
     /// The calls after the `started` ones that already count for the limits.
-    counted: VecDeque<Counted>,
+    counted: VecDeque<CountedCall>,
     /// Whether a counted call has given an invalid answer.
     has_invalid: bool,
 }
 
 /// A call that counts for the limits.
-enum Counted {
+enum CountedCall {
     Runs,
     /// The call was refused. Its error result is already in the turn.
     Refused,
@@ -116,11 +116,11 @@ impl TurnCalls<'_> {
             let counted = match refusal {
                 Some(error) => {
                     refused.push(ToolResult::of(call, Err(error)).with_position(position));
-                    Counted::Refused
+                    CountedCall::Refused
                 }
                 None => {
                     started.push(position);
-                    Counted::Runs
+                    CountedCall::Runs
                 }
             };
             self.dispatch.counted.push_back(counted);
@@ -141,8 +141,8 @@ impl TurnCalls<'_> {
             let Some(call) = message.and_then(|message| message.calls.get(position)).cloned() else { return };
             self.dispatch.started += 1;
             match counted {
-                Counted::Runs => self.dispatch(position, call),
-                Counted::Refused => drop(self.caller.called.add(call.id)),
+                CountedCall::Runs => self.dispatch(position, call),
+                CountedCall::Refused => drop(self.caller.called.add(call.id)),
             }
         }
     }

@@ -7,7 +7,7 @@ use super::repetitions::Repetitions;
 use super::restart::Restart;
 use super::step::{Step, next_step};
 use crate::agent::{Caller, RunAgent as _};
-use crate::conversation::{Conversation, Entry, Turn, Verdict};
+use crate::conversation::{Conversation, Entry, Turn, TurnVerdict};
 use crate::error::AgentError;
 use crate::llm::agent::LlmAgent;
 use crate::llm::answer::FinalAnswer;
@@ -150,7 +150,7 @@ impl<'a> TurnRunner<'a> {
     ) -> Result<Option<TurnOutcome>, AgentError> {
         let Some(turn) = conversation.turn() else { return Ok(None) };
         match next_step(turn, &self.answer) {
-            Step::Ask | Step::Continue => conversation.end_turn(Verdict::Unchanged),
+            Step::Ask | Step::Continue => conversation.end_turn(TurnVerdict::Unchanged),
             Step::Repair { invalid, has_answer } => {
                 let repeated = self.answer.repeat(&invalid);
                 conversation.set_invalid_answers(self.answer.invalid_answers(), true);
@@ -254,9 +254,9 @@ impl<'a> TurnRunner<'a> {
     fn withhold(&mut self, conversation: &mut Conversation, has_answer: bool) {
         if has_answer && self.agent.settings.guards.check_answers() {
             self.buffer.clear_all();
-            conversation.end_turn(Verdict::Withheld);
+            conversation.end_turn(TurnVerdict::Withheld);
         } else {
-            conversation.end_turn(Verdict::Unchanged);
+            conversation.end_turn(TurnVerdict::Unchanged);
         }
     }
 
@@ -276,7 +276,7 @@ impl<'a> TurnRunner<'a> {
         let is_withheld = has_answer && self.agent.settings.guards.check_answers();
         // Recorded first, so that a run that was cut before the end of the turn goes on with the other agent.
         conversation.record(Entry::Transferred(to.clone()));
-        conversation.end_turn(if is_withheld { Verdict::Withheld } else { Verdict::Unchanged });
+        conversation.end_turn(if is_withheld { TurnVerdict::Withheld } else { TurnVerdict::Unchanged });
         if is_withheld && let Some(message) = conversation.latest_message() {
             self.buffer.replace_message(message);
         }

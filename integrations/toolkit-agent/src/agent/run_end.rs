@@ -6,13 +6,13 @@ use tokio::sync::Notify;
 
 /// The end of a run by a guardrail: the error, and a token that stops the rest of the run.
 #[derive(Default)]
-pub(super) struct Ended {
+pub(super) struct RunEnd {
     error: OnceLock<AgentError>,
     /// Wakes everything that waits for the end.
     end: Notify,
 }
 
-impl Ended {
+impl RunEnd {
     /// Ends the run with `error`. If the run has already ended, returns the earlier error; otherwise, returns
     /// `error`.
     pub(super) fn set(&self, error: AgentError) -> AgentError {
