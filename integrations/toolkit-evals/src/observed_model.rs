@@ -23,12 +23,12 @@ impl Registries {
 }
 
 /// A model, wrapped to collect the tool registries of its requests.
-pub(crate) struct Observed {
+pub(crate) struct ObservedModel {
     pub(crate) model: BoxModel,
     pub(crate) registries: Registries,
 }
 
-impl ChatModel for Observed {
+impl ChatModel for ObservedModel {
     fn name(&self) -> &str {
         ChatModel::name(&self.model)
     }
