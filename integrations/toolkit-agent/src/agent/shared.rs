@@ -209,7 +209,7 @@ impl Run {
 
     /// Returns the run with the journal of its conversation, if it belongs to [`Sessions`].
     pub(crate) fn with_journal(self, conversation: &mut Conversation) -> Self {
-        match Sessions::of(conversation) {
+        match Sessions::from_conversation(conversation) {
             Some(sessions) if self.is_outermost() => {
                 let mut inner = RunInner::clone(&self.0);
                 inner.place.journal = Some(sessions.journal(conversation));
