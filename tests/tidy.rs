@@ -14,6 +14,8 @@ mod dependencies;
 mod error_texts;
 #[path = "tidy/first_steps.rs"]
 mod first_steps;
+#[path = "tidy/floors.rs"]
+mod floors;
 #[path = "tidy/gallery.rs"]
 mod gallery;
 #[path = "tidy/map.rs"]
@@ -29,63 +31,6 @@ mod shapes;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// The rooms of `toolkit-core`, ground floor first. A room uses only rooms that stand before it.
-const FLOORS: &[&str] = &[
-    "macros",
-    "guard",
-    "depth",
-    "name",
-    "error",
-    "pattern",
-    "foreign",
-    "redaction",
-    "call",
-    "output",
-    "events",
-    "context",
-    "args",
-    "result",
-    "definition",
-    "format",
-    "search",
-    "registry",
-    "testing",
-    "middleware",
-    "dispatch",
-    "private",
-];
-
-/// The rooms of `toolkit-macros`, in the order of the pipeline.
-const MACRO_FLOORS: &[&str] =
-    &["diag", "item", "attr", "docs", "draft", "model", "checked", "check", "expand", "toolset", "derive"];
-
-/// The rooms of `toolkit-agent`, in the order of the layers in its `docs/how-it-works.md`.
-const AGENT_FLOORS: &[&str] = &[
-    "helpers",
-    "message",
-    "output",
-    "pending",
-    "conversation",
-    "compaction",
-    "session",
-    "place",
-    "error",
-    "outcome",
-    "guardrail",
-    "event",
-    "limits",
-    "span",
-    "options",
-    "answer",
-    "agent",
-    "run",
-    "stream",
-    "team",
-    "llm",
-    "structured",
-    "request",
-];
 
 /// No source file is longer.
 const LONGEST: usize = 400;
@@ -134,61 +79,6 @@ const SOURCES: &[&str] = &[
 
 fn sources() -> Vec<(PathBuf, String)> {
     SOURCES.iter().flat_map(rust_files).collect()
-}
-
-/// The room that a file of a crate belongs to: `src/output/content.rs` and `src/output.rs` to `output`.
-fn room(file: &Path, source: &Path) -> String {
-    let inside = file.strip_prefix(source).expect("the file is in the folder");
-    let first = inside.components().next().expect("a path has a first part");
-    first.as_os_str().to_string_lossy().trim_end_matches(".rs").to_owned()
-}
-
-/// Every room that a text names with `crate::room`.
-fn rooms_named<'a>(text: &'a str, floors: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
-    let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-    code.flat_map(move |line| {
-        line.match_indices("crate::").filter_map(move |(at, found)| {
-            let rest = &line[at + found.len()..];
-            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-            floors.iter().copied().find(|room| *room == &rest[..end])
-        })
-    })
-}
-
-fn upward_looks(folder: &str, floors: &[&str]) -> Vec<String> {
-    let source = root().join(folder);
-    let floor = |room: &str| floors.iter().position(|known| *known == room);
-    let mut looks = Vec::new();
-    for (path, text) in rust_files(folder) {
-        let here = room(&path, &source);
-        if matches!(here.as_str(), "lib" | "tests") {
-            continue;
-        }
-        let Some(own) = floor(&here) else {
-            looks.push(format!("{}: the room `{here}` has no floor", path.display()));
-            continue;
-        };
-        for named in rooms_named(&text, floors) {
-            if floor(named).is_some_and(|other| other > own) {
-                looks.push(format!("{}: `{here}` looks up at `{named}`", path.display()));
-            }
-        }
-    }
-    looks
-}
-
-#[test]
-fn rooms_look_only_down() {
-    assert_eq!(upward_looks("toolkit-core/src", FLOORS), [""; 0]);
-    assert_eq!(upward_looks("toolkit-macros/src", MACRO_FLOORS), [""; 0]);
-    assert_eq!(upward_looks("integrations/toolkit-agent/src", AGENT_FLOORS), [""; 0]);
-}
-
-#[test]
-fn an_upward_look_would_be_found() {
-    let found: Vec<&str> =
-        rooms_named("use crate::registry::{RenderCache};\n// use crate::wire;", FLOORS).collect();
-    assert_eq!(found, ["registry"]);
 }
 
 /// The files of the same folder that a file names with `super::file`, or at the root of a crate with `crate::file`,
@@ -308,7 +198,7 @@ fn documented_layers_are_the_layers() {
     let files =
         rows.filter_map(|row| row.split('|').nth(2)?.split(':').next()).flat_map(|files| files.split('`'));
     let named: Vec<&str> = files.filter(|name| name.chars().any(char::is_alphabetic)).collect();
-    assert_eq!(named, AGENT_FLOORS);
+    assert_eq!(named, floors::AGENT_FLOORS);
 }
 
 /// A block that hides lines from the rendered page cannot be copied from the repository.

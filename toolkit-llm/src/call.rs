@@ -1,12 +1,14 @@
 //! Calls and messages in a provider's JSON, both received and to be written. Also functions to read the
 //! fields that several providers share.
 
+pub(crate) mod ids;
 mod known_calls;
+pub(crate) mod pairing;
+pub(crate) mod sanitize;
 
 pub(crate) use known_calls::{KnownCalls, is_same_object};
 
-use crate::fields::{Fields, only};
-use crate::history;
+use crate::json::fields::{Fields, only};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use toolkit_core::call::{CallId, ProviderExtras, ToolCall};
@@ -194,7 +196,7 @@ impl<'a> WireCall<'a> {
 
     /// Converts the received call into a call for the next request, with the call id `id`.
     pub(crate) fn outgoing(&self, id: String, rule: NameRule, names: &WireNames) -> OutgoingCall<'a> {
-        let name = history::name(rule, names.spell(self.name)).into_owned();
+        let name = sanitize::name(rule, names.spell(self.name)).into_owned();
         let origin = Origin::Received { json: self.json, is_custom: self.is_custom };
         OutgoingCall { origin, id, name, arguments: self.arguments() }
     }
@@ -222,7 +224,7 @@ pub(crate) enum Origin<'a> {
 
 impl<'a> OutgoingCall<'a> {
     pub(crate) fn made(call: &'a ToolCall, id: String, rule: NameRule, names: &WireNames) -> Self {
-        let name = history::name(rule, names.spell(&call.name)).into_owned();
+        let name = sanitize::name(rule, names.spell(&call.name)).into_owned();
         let arguments = Arguments::Text(Cow::Borrowed(call.arguments.as_str()));
         Self { origin: Origin::Made(&call.extras), id, name, arguments }
     }
@@ -255,7 +257,7 @@ impl Origin<'_> {
         };
         match (arguments, is_custom) {
             (Arguments::Text(text), true) => (true, "input", free_text(text)),
-            (Arguments::Text(text), false) => (false, "arguments", history::arguments(text)),
+            (Arguments::Text(text), false) => (false, "arguments", sanitize::arguments(text)),
             (Arguments::Object(object), _) => (is_custom, "arguments", Cow::Owned(object.to_string())),
         }
     }
@@ -318,7 +320,7 @@ impl<'a> Arguments<'a> {
     pub(crate) fn into_object(self) -> Value {
         match self {
             Self::Text(text) => {
-                serde_json::from_str(&history::arguments(&text)).unwrap_or_else(|_| json!({}))
+                serde_json::from_str(&sanitize::arguments(&text)).unwrap_or_else(|_| json!({}))
             }
             Self::Object(object) => object.clone(),
         }

@@ -1,20 +1,21 @@
 //! The traits that make up a provider's codec. There is one trait for each part of a request or response.
 //!
-//! The traits for the tool config and for the parts of a stream are in the modules of the types that they use.
+//! The traits for definitions, for the tool config and for the parts of a stream are in the modules of the types that
+//! they use.
 
+use crate::call::pairing::{CallKey, Entry};
 use crate::call::{DecodedPayload, Message, OutgoingCall};
-use crate::declaration::{DefinitionEncoder, EncodedDefinition, Spelling, take_named};
+use crate::definitions::declaration::DefinitionCodec;
+use crate::definitions::tool_config::ChoiceCodec;
 use crate::facts::Api;
-use crate::fields::Fields;
-use crate::pairing::{CallKey, Entry};
+use crate::json::WireError;
+use crate::json::fields::Fields;
+use crate::response::Response;
 use crate::stream::assembly::Assembly;
 use crate::stream::part::PartCodec;
-use crate::tool_config::ChoiceCodec;
-use crate::{DefinitionOptions, Response, WireError, unknown_fields};
 use serde_json::Value;
 use std::fmt;
 use toolkit_core::ToolResult;
-use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::Content;
 use toolkit_schema::SchemaLoss;
@@ -36,57 +37,6 @@ pub(crate) trait Codec:
     + fmt::Debug
     + Sync
 {
-}
-
-/// Writes the `tools` of a request.
-pub(crate) trait DefinitionCodec: Api {
-    /// Writes one definition. [`encode_definition`](Self::encode_definition) reports the settings that the
-    /// API cannot express.
-    fn write_definition(&self, encoder: &mut DefinitionEncoder<'_>) -> Value;
-
-    /// Returns the name of the program's tool that runs the calls of the hosted tool `tool`. Returns `None` if the
-    /// provider runs `tool` itself.
-    fn answered_by<'a>(&self, _tool: &'a Value) -> Option<&'a str> {
-        None
-    }
-
-    /// Adjusts the tools `entries` of a request before the hosted tool `tool` is added. If one of the program's tools
-    /// runs the calls of `tool`, the definition of the program's tool is removed.
-    ///
-    /// Returns the entry to add for `tool`, or `None` if `tool` was added to an existing entry.
-    fn hosted_entry(&self, tool: &Value, entries: &mut Vec<Value>) -> Option<Value> {
-        if let Some(name) = self.answered_by(tool) {
-            take_named(entries, name);
-        }
-        Some(tool.clone())
-    }
-
-    /// Returns the name of a definition's namespace, in APIs that group tools. Returns `None` in other APIs.
-    fn namespace<'a>(
-        &self,
-        _definition: &'a ToolDefinition,
-        _options: &DefinitionOptions,
-    ) -> Option<&'a str> {
-        None
-    }
-
-    /// Writes the group of all tools of a namespace. `first` is the definition of the first tool, and `tools` is the
-    /// JSON of all tools in the group, separated by commas.
-    fn write_namespace(&self, _first: &ToolDefinition, _options: &DefinitionOptions, tools: &str) -> String {
-        tools.to_owned()
-    }
-
-    fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
-        let mut encoder = DefinitionEncoder { definition, how, losses: Vec::new() };
-        let mut json = self.write_definition(&mut encoder);
-        if let (Some(Value::Object(stored)), Value::Object(json)) =
-            (definition.metadata.meta.get(self.facts().name), &mut json)
-        {
-            unknown_fields::restore(json, stored);
-        }
-        encoder.report_unsupported(self.facts().unsupported, None);
-        EncodedDefinition { json, losses: encoder.losses }
-    }
 }
 
 /// Reads complete responses.
@@ -170,7 +120,7 @@ pub(crate) trait ResultCodec {
     }
 }
 
-/// Reads and writes the calls and results of a history for the repair. [`ResultRule`](crate::result_rule::ResultRule) states
+/// Reads and writes the calls and results of a history for the repair. [`ResultRule`](crate::facts::result_rule::ResultRule) states
 /// where the results belong.
 pub(crate) trait RepairCodec: Api {
     /// Lists the calls and results of a message, each with its index among the parts of the message. The index is 0 if

@@ -1,115 +1,30 @@
 //! The `tools` of a request. They are rendered once and shared.
 
-use crate::codec::Codec;
-use crate::declaration::{DefinitionEncoder, EncodedDefinition, Spelling, unsupported_metadata};
-use crate::definition_report::{DefinitionLoss, DefinitionReport, RenamedParameter};
+pub(crate) mod declaration;
+mod limits;
+mod options;
+mod report;
+pub(crate) mod standard;
+mod strict;
+pub(crate) mod tool_config;
+
 use crate::facts::Facts;
 use crate::hosted::{HostedTool, without_secrets};
-use crate::limits;
-use crate::standard;
-use crate::strict::{self, StrictTools};
+use declaration::{DefinitionCodec, DefinitionEncoder, EncodedDefinition, Spelling, unsupported_metadata};
+pub use limits::LimitExceeded;
+pub use options::DefinitionOptions;
+pub use report::{DefinitionLoss, DefinitionReport, RenamedParameter};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 use std::borrow::{Borrow, Cow};
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
+pub use strict::{NotStrict, StrictTools};
+pub use tool_config::EncodedToolConfig;
 use toolkit_core::definition::{ToolDefinition, parameter_names};
 use toolkit_core::name::WireNames;
-use toolkit_schema::SchemaLoss;
-
-/// Options for encoding definitions.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub struct DefinitionOptions {
-    /// The tools for which the provider enforces the schema.
-    pub strict: StrictTools,
-    /// Whether Gemini receives plain JSON Schema in the field `parametersJsonSchema`, without losses. Otherwise, Gemini
-    /// receives its own schema subset in the field `parameters`. All models and APIs of Gemini accept this subset.
-    pub json_schema: bool,
-    /// Whether output schemas are sent if the API has a field for them. Output schemas cost tokens, and help
-    /// models that process results in code.
-    pub output_schemas: bool,
-    /// Whether the model is asked for the reason of each call, unless the
-    /// [metadata](toolkit_core::ToolMetadata::call_reason) of a tool decides otherwise. The tools are then
-    /// published with the additional argument `call_reason`.
-    /// [`ToolRegistry::with_call_reason`](toolkit_core::ToolRegistry::with_call_reason) publishes the same
-    /// argument, and removes it from calls before the tool sees them.
-    pub call_reason: bool,
-    /// Whether deferred tools are listed even if the registry has a [tool
-    /// search](toolkit_core::ToolRegistry::with_tool_search). The two tools of the tool search are then left
-    /// out. This is for providers with their own tool search, which receive `defer_loading`.
-    pub list_deferred: bool,
-    /// Whether each reference in a schema (`$ref`) is replaced by a copy of its target. Small models and some
-    /// servers behind OpenAI's or Anthropic's format do not follow references. If a type is referenced often,
-    /// the copies make the schema much longer. Ollama and Gemini's own subset never receive references.
-    pub inline_references: bool,
-    /// Whether Anthropic loads the deferred tools found by the registry's [tool
-    /// search](toolkit_core::ToolRegistry::with_tool_search). The deferred tools are then listed with
-    /// `defer_loading`, and the model searches them with `discover_tools`. Write the history with
-    /// [`with_tool_references`](crate::HistoryWriter::with_tool_references), so that the provider loads the
-    /// found tools. For OpenAI, use [`client_tool_search`](crate::hosted::openai::client_tool_search)
-    /// instead.
-    pub client_search: bool,
-    /// The namespaces to write for OpenAI's Responses API, each with its description. With the provider's
-    /// tool search, the model first sees only the namespaces, and loads their deferred tools when it needs
-    /// them.
-    pub namespaces: BTreeMap<String, String>,
-    /// Whether only the standard fields of the API are sent: names, descriptions and parameters of functions. Set this
-    /// for servers that implement another provider's API but refuse some of its fields. All tools are then sent as
-    /// functions and without enforcement, and [`encode_tool_config`](crate::ConfiguredFormat::encode_tool_config)
-    /// writes only the tool choice. Everything left out is reported.
-    pub standard_fields: bool,
-}
-
-impl DefinitionOptions {
-    /// Groups the tools of the namespace `name` for OpenAI's Responses API. The model sees `description` as
-    /// the description of the group.
-    ///
-    /// The tools keep their full names within the group, so their calls are dispatched as usual. Other APIs
-    /// have no namespaces and receive the tools without a group.
-    ///
-    /// ```
-    /// use toolkit_ai::name::{Separator, WireNames};
-    /// use toolkit_ai::llm::{ApiFormat, DefinitionOptions};
-    /// use toolkit_ai::{ToolDefinition, ToolName};
-    ///
-    /// let format = ApiFormat::OpenAiResponses;
-    /// let name = ToolName::qualified("fs", "read", Separator::Dot)?;
-    /// let read = ToolDefinition::new(name, "Reads.", serde_json::json!({"type": "object"}));
-    /// let names = WireNames::new(format.name_rule(), ["fs.read"]);
-    /// let options = DefinitionOptions::default().with_namespace("fs", "The files of the project.");
-    /// let tools = format.encode_definitions([&read], &names, &options).to_value();
-    /// assert_eq!(tools[0]["type"], "namespace");
-    /// assert_eq!(tools[0]["tools"][0]["name"], "fs_read");
-    /// # Ok::<(), toolkit_ai::name::NameError>(())
-    /// ```
-    #[must_use]
-    pub fn with_namespace(mut self, name: impl Into<String>, description: impl Into<String>) -> Self {
-        self.namespaces.insert(name.into(), description.into());
-        self
-    }
-}
-
-setters! { DefinitionOptions:
-    /// Sets the tools for which the provider enforces the schema.
-    with_strict(strict: StrictTools) = strict;
-    /// Sets whether Gemini receives plain JSON Schema.
-    with_json_schema(json_schema: bool) = json_schema;
-    /// Sets whether output schemas are sent.
-    with_output_schemas(output_schemas: bool) = output_schemas;
-    /// Sets whether the model is asked for a call reason.
-    with_call_reason(call_reason: bool) = call_reason;
-    /// Sets whether Anthropic loads the deferred tools found by the registry's tool search.
-    with_client_search(client_search: bool) = client_search;
-    /// Sets whether deferred tools are listed even if the registry has a tool search.
-    with_list_deferred(list_deferred: bool) = list_deferred;
-    /// Sets whether each reference in a schema is replaced by a copy of its target.
-    with_inline_references(inline_references: bool) = inline_references;
-    /// Sets whether only the standard fields of the API are sent.
-    with_standard_fields(standard_fields: bool) = standard_fields;
-}
+use toolkit_schema::{SchemaDialect, SchemaLoss};
 
 /// The rendered JSON of one definition. It is reused until the spelling of the tool name or the strictness of
 /// the tool changes.
@@ -125,7 +40,7 @@ pub struct Fragment {
 
 /// Renders the definitions of one request.
 pub(crate) struct Renderer<'a> {
-    codec: &'static dyn Codec,
+    codec: &'static dyn DefinitionCodec,
     facts: Facts,
     names: &'a WireNames,
     options: &'a DefinitionOptions,
@@ -135,7 +50,7 @@ pub(crate) struct Renderer<'a> {
 
 impl<'a> Renderer<'a> {
     pub(crate) fn new(
-        codec: &'static dyn Codec,
+        codec: &'static dyn DefinitionCodec,
         definitions: &'a [&'a ToolDefinition],
         names: &'a WireNames,
         options: &'a DefinitionOptions,
@@ -152,10 +67,22 @@ impl<'a> Renderer<'a> {
             && *fragment.spelled == *self.names.spell(definition.name.as_str())
     }
 
+    /// Returns the schema dialect for a tool. If [`inline_references`](DefinitionOptions::inline_references)
+    /// is set, references are replaced by their targets. The strict dialects and Gemini's own dialect do this
+    /// anyway.
+    const fn dialect(&self, strict: bool) -> SchemaDialect {
+        match self.facts.dialect(strict, self.options.json_schema) {
+            SchemaDialect::OpenAi | SchemaDialect::Anthropic if self.options.inline_references => {
+                SchemaDialect::Inlined
+            }
+            dialect => dialect,
+        }
+    }
+
     pub(crate) fn fragment(&self, index: usize) -> Fragment {
         let definition = self.definitions[index];
         let strict = self.plan.strict[index];
-        let dialect = self.facts.dialect_for(strict, self.options);
+        let dialect = self.dialect(strict);
         let outputs = self.options.output_schemas;
         let parameters = self.facts.parameters.map(|rule| parameter_names(rule, &definition.parameters));
         let parameters = &parameters.unwrap_or_default();
@@ -244,7 +171,7 @@ impl<'a> Renderer<'a> {
 pub struct Definitions {
     tools: Arc<Rendered>,
     report: Arc<DefinitionReport>,
-    codec: &'static dyn Codec,
+    codec: &'static dyn DefinitionCodec,
 }
 
 /// The same JSON as text and as value. Each is made from the other when it is first needed.
@@ -255,7 +182,7 @@ struct Rendered {
 }
 
 impl Definitions {
-    fn new(json: String, report: DefinitionReport, codec: &'static dyn Codec) -> Self {
+    fn new(json: String, report: DefinitionReport, codec: &'static dyn DefinitionCodec) -> Self {
         let tools = Rendered::default();
         // The text is a list, so it is valid.
         RawValue::from_string(json).into_iter().for_each(|json| drop(tools.json.set(json)));

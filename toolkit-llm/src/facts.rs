@@ -1,11 +1,19 @@
 //! Facts about the APIs, taken from their references. They describe differences between the codecs as data instead of
 //! code.
 
-use crate::DefinitionOptions;
-use crate::fields::Fields;
-use crate::media::{MediaKind, MediaTable};
-use crate::result_rule::ResultRule;
+mod api_format;
+pub(crate) mod media;
+pub(crate) mod result_rule;
+#[cfg(feature = "model")]
+mod server;
+
+use crate::json::fields::Fields;
+pub use api_format::{ApiFormat, UnknownApiFormat};
+use media::{MediaKind, MediaTable};
+use result_rule::ResultRule;
 use serde_json::Value;
+#[cfg(feature = "model")]
+pub use server::Server;
 use toolkit_core::ToolResult;
 use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::output::{Content, Media};
@@ -16,7 +24,6 @@ use toolkit_schema::SchemaDialect;
 pub(crate) struct Facts {
     /// The name of the format. Fields that exist only in this API are stored under this name.
     pub(crate) name: &'static str,
-    pub(crate) aliases: &'static [&'static str],
     /// The rule for tool names.
     pub(crate) names: NameRule,
     /// The rule for the names of parameters, if the API has one. It is also applied to the properties inside of parameters:
@@ -117,8 +124,6 @@ impl Facts {
     /// The default facts about an API: no limits, no strict tools, and OpenAI's rule for tool names.
     pub(crate) const PLAIN: Self = Self {
         name: "",
-        aliases: &[],
-        // `^[a-zA-Z0-9_-]{1,64}$`, from the reference of both APIs of OpenAI.
         names: NameRule::DASHES,
         parameters: None,
         ids: None,
@@ -168,18 +173,6 @@ impl Facts {
     pub(crate) const fn dialect(&self, strict: bool, json_schema: bool) -> SchemaDialect {
         match (self.dialects, strict, json_schema) {
             ([_, dialect, _], true, _) | ([_, _, dialect], _, true) | ([dialect, ..], ..) => dialect,
-        }
-    }
-
-    /// Returns the schema dialect for a tool. If [`inline_references`](DefinitionOptions::inline_references)
-    /// is set, references are replaced by their targets. The strict dialects and Gemini's own dialect do this
-    /// anyway.
-    pub(crate) const fn dialect_for(&self, strict: bool, options: &DefinitionOptions) -> SchemaDialect {
-        match self.dialect(strict, options.json_schema) {
-            SchemaDialect::OpenAi | SchemaDialect::Anthropic if options.inline_references => {
-                SchemaDialect::Inlined
-            }
-            dialect => dialect,
         }
     }
 }

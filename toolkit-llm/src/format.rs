@@ -2,77 +2,32 @@
 
 mod render;
 mod turns;
+mod writer;
 
 use crate::apis::*;
 use crate::codec::Codec;
-use crate::definitions::Renderer;
-use crate::error::UnknownApiFormat;
-use crate::facts::Api;
-use crate::facts::Facts;
-use crate::stream::merge::overlay;
+use crate::definitions::{DefinitionOptions, Definitions, EncodedToolConfig, Renderer};
 #[cfg(feature = "model")]
-use crate::transport::{RequestFacts, Server};
-use crate::{
-    DefinitionOptions, Definitions, EncodedToolConfig, Response, StreamAccumulator, Usage, WireError, fields,
-    reading, unknown_fields,
-};
+use crate::facts::Server;
+use crate::facts::{Api, ApiFormat, Facts};
+use crate::json::{WireError, fields, unknown_fields};
+use crate::reading;
+use crate::reading::StreamAccumulator;
+#[cfg(feature = "model")]
+use crate::request::RequestFacts;
+use crate::response::{Response, Usage};
+use crate::stream::merge::overlay;
 pub use render::ConfiguredFormat;
 use serde_json::{Map, Value};
-use std::fmt;
-use std::str::FromStr;
 use toolkit_core::call::{ToolCall, ToolConfig};
 use toolkit_core::definition::ToolDefinition;
-use toolkit_core::name::{NameRule, WireNames};
+use toolkit_core::name::WireNames;
+pub use writer::HistoryWriter;
 
-/// Declares the enum [`ApiFormat`] from a table. Each row has the documentation of a format, its variant, the module of
-/// its codec, and its feature.
-macro_rules! formats {
-    ($($(#[$doc:meta])* $variant:ident in $folder:ident if $feature:literal;)+) => {
-        /// The JSON format of one provider API.
-        ///
-        /// ```
-        /// use toolkit_ai::llm::ApiFormat;
-        ///
-        /// let format: ApiFormat = "openai-chat".parse()?;
-        /// assert_eq!(format, ApiFormat::OpenAiChat);
-        /// # Ok::<(), toolkit_ai::llm::UnknownApiFormat>(())
-        /// ```
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        #[non_exhaustive]
-        pub enum ApiFormat {
-            $($(#[$doc])* #[cfg(feature = $feature)] $variant,)+
-        }
-
+/// Connects each format with its codec. A row has the variant of [`ApiFormat`], the module of its codec, and its feature.
+macro_rules! codecs {
+    ($($variant:ident in $folder:ident if $feature:literal;)+) => {
         impl ApiFormat {
-            /// All formats whose features are on.
-            pub const ALL: &[Self] = &[$(#[cfg(feature = $feature)] Self::$variant),+];
-
-            /// Returns the name of the format, as in `openai_chat`.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(#[cfg(feature = $feature)] Self::$variant => $folder::FACTS.name,)+
-                }
-            }
-
-            /// Returns other names that are accepted when a format is parsed, such as `google` for Gemini.
-            #[must_use]
-            pub const fn aliases(self) -> &'static [&'static str] {
-                match self {
-                    $(#[cfg(feature = $feature)] Self::$variant => $folder::FACTS.aliases,)+
-                }
-            }
-
-            /// Returns the provider's rule for tool names.
-            #[must_use]
-            pub const fn name_rule(self) -> NameRule {
-                // Not a method of `Codec`: looking up a tool needs this rule, and should not link all codecs
-                // into the program.
-                match self {
-                    $(#[cfg(feature = $feature)] Self::$variant => $folder::FACTS.names,)+
-                }
-            }
-
             /// Returns the facts about requests to a server with this API.
             #[cfg(feature = "model")]
             pub(crate) fn request_facts(self, server: Server) -> &'static RequestFacts {
@@ -100,22 +55,14 @@ macro_rules! formats {
     };
 }
 
-formats! {
-    /// OpenAI's Chat Completions API, also offered by many other servers.
+codecs! {
     OpenAiChat in openai_chat if "api-openai-chat";
-    /// OpenAI's Responses API.
     OpenAiResponses in openai_responses if "api-openai-responses";
-    /// Anthropic's Messages API.
     Anthropic in anthropic if "api-anthropic";
-    /// The `generateContent` API of Google's Gemini.
     Gemini in gemini if "api-gemini";
-    /// Ollama's API `/api/chat`.
     Ollama in ollama if "api-ollama";
-    /// The Converse API of Amazon Bedrock.
     Bedrock in bedrock if "api-bedrock";
-    /// Cohere's Chat API, version 2.
     Cohere in cohere if "api-cohere";
-    /// Gemini's Interactions API.
     GeminiInteractions in gemini_interactions if "api-gemini-interactions";
 }
 
@@ -301,25 +248,5 @@ impl ApiFormat {
     #[must_use]
     pub fn accumulator(self) -> StreamAccumulator {
         StreamAccumulator::new(self.codec())
-    }
-}
-
-impl fmt::Display for ApiFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for ApiFormat {
-    type Err = UnknownApiFormat;
-
-    fn from_str(text: &str) -> Result<Self, UnknownApiFormat> {
-        let all = Self::ALL.iter().copied();
-        let known = all.clone().find(|format| format.name() == text || format.aliases().contains(&text));
-        known.ok_or_else(|| {
-            let names: Vec<&str> = all.clone().map(Self::name).collect();
-            let aliases: Vec<&str> = all.filter_map(|format| format.aliases().first().copied()).collect();
-            UnknownApiFormat::new(text, &names, &aliases)
-        })
     }
 }

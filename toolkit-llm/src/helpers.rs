@@ -1,77 +1,9 @@
 //! Macros and small functions used throughout the crate.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use toolkit_schema::__private::MAX_DEPTH;
+#[cfg(feature = "model")]
+mod functions;
+#[macro_use]
+mod macros;
 
-/// Locks a mutex, even if another thread panicked while holding the lock.
-pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The maximum nesting depth of a value that `serde_json` can parse.
-pub const MAX_NESTING: usize = MAX_DEPTH;
-
-/// Checks that valid JSON is not nested deeper than `max` levels. Otherwise, returns an error message.
-pub fn check_nesting(json: &str, max: usize) -> Result<(), String> {
-    let mut depth = 0_usize;
-    let mut deepest = 0;
-    let mut in_string = false;
-    let mut is_escaped = false;
-    for byte in json.bytes() {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' => is_escaped = true,
-            b'"' => in_string = !in_string,
-            b'[' | b'{' if !in_string => depth += 1,
-            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        deepest = deepest.max(depth);
-    }
-    if deepest <= max {
-        return Ok(());
-    }
-    Err(format!("is nested {deepest} levels deep, and could not be read again; flatten it to {max} levels"))
-}
-
-/// A boxed `Send` future.
-pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;
-
-/// Implements `Debug` for a type with closures, locks or secrets. The output shows only the listed values.
-macro_rules! debug {
-    ($type:ident $(<$lifetime:lifetime>)?, $this:ident $(, $name:literal: $value:expr)*) => {
-        impl std::fmt::Debug for $type $(<$lifetime>)? {
-            fn fmt(&$this, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.debug_struct(stringify!($type))$(.field($name, &$value))*.finish_non_exhaustive()
-            }
-        }
-    };
-}
-
-/// Implements `From` for an enum. The content of a variant is converted to the variant.
-macro_rules! from_contents {
-    ($type:ident: $($variant:ident($content:ty)),+) => {
-        $(impl From<$content> for $type {
-            fn from(content: $content) -> Self {
-                Self::$variant(content)
-            }
-        })+
-    };
-}
-
-/// Implements the methods of [`ChatModel`](crate::ChatModel) that describe a model, for a model that wraps another one.
-macro_rules! forward_properties {
-    ($this:ident => $model:expr) => {
-        fn name(&$this) -> &str {
-            $model.name()
-        }
-
-        fn provider(&$this) -> &str {
-            $model.provider()
-        }
-
-        fn output_losses(&$this, output: &$crate::model::OutputFormat) -> $crate::model::OutputLosses {
-            $model.output_losses(output)
-        }
-    };
-}
+#[cfg(feature = "model")]
+pub use functions::{BoxFuture, MAX_NESTING, check_nesting, lock};

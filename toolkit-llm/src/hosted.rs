@@ -17,8 +17,8 @@ pub mod gemini;
 #[cfg(feature = "api-openai-responses")]
 pub mod openai;
 
-use crate::ApiFormat;
-use crate::fields::{Fields, set, text};
+use crate::facts::ApiFormat;
+use crate::json::fields::{Fields, set, text};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -288,6 +288,3 @@ pub(crate) fn calls(parts: impl IntoIterator<Item = HostedPart>) -> Vec<HostedCa
     }
     hosted.calls
 }
-
-#[cfg(test)]
-mod tests;

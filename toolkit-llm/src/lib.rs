@@ -48,83 +48,62 @@
     allow(unreachable_code, unused_mut, unused_variables)
 )]
 
-#[cfg(feature = "model")]
 #[macro_use]
 mod helpers;
-#[macro_use]
-mod setters;
 
 mod apis;
-mod blocked;
 mod call;
 mod codec;
-mod declaration;
-mod definition_report;
 mod definitions;
-mod error;
-mod event_stream;
 mod facts;
-mod fields;
 mod format;
 mod history;
 pub mod hosted;
-mod ids;
-mod limits;
-mod media;
+mod json;
 #[cfg(feature = "model")]
 mod message;
 #[cfg(feature = "model")]
 pub mod model;
-mod pairing;
 mod reading;
 #[cfg(feature = "model")]
 pub mod record;
-mod repair;
-mod response;
-mod result_rule;
-mod results;
 #[cfg(feature = "model")]
-mod scripted;
-mod sse;
-mod standard;
+mod request;
+mod response;
 mod stream;
-mod strict;
 #[cfg(test)]
 mod tests;
-mod texts;
-mod tool_config;
 #[cfg(feature = "translate")]
 pub mod translate;
 #[cfg(feature = "model")]
 pub mod transport;
-mod unknown_fields;
-mod writer;
 
-pub use definition_report::{DefinitionLoss, DefinitionReport, RenamedParameter};
-pub use definitions::{DefinitionOptions, Definitions};
-pub use error::{UnknownApiFormat, WireError};
-pub use format::{ApiFormat, ConfiguredFormat};
-pub use limits::LimitExceeded;
+pub use definitions::{
+    DefinitionLoss, DefinitionOptions, DefinitionReport, Definitions, EncodedToolConfig, LimitExceeded,
+    NotStrict, RenamedParameter, StrictTools,
+};
+pub use facts::{ApiFormat, UnknownApiFormat};
+pub use format::{ConfiguredFormat, HistoryWriter};
+pub use json::WireError;
+pub use reading::{StreamAccumulator, StreamEnd};
 pub use response::{FinishReason, Response, Usage};
-pub use stream::{StreamAccumulator, StreamEnd, StreamEvent};
-pub use strict::{NotStrict, StrictTools};
-pub use tool_config::EncodedToolConfig;
-pub use writer::HistoryWriter;
+pub use stream::StreamEvent;
 
 #[cfg(feature = "model")]
-pub use message::{AssistantMessage, Message, Messages, NativeMessages, ToolMessage, UserMessage};
+pub use message::{
+    AssistantMessage, Message, Messages, ModelResponse, NativeMessages, ToolMessage, UserMessage,
+};
 #[cfg(feature = "model")]
 pub use model::{
     chat_model::ChatModel,
     error::{ModelError, ModelErrorKind},
     options::ModelOptions,
+    price::Price,
     request::ModelRequest,
-    response::{ModelResponse, Price},
     retry::ModelRetry,
+    scripted::ScriptedModel,
     stream::ModelStream,
 };
-#[cfg(feature = "model")]
-pub use scripted::ScriptedModel;
 
 /// What the crates of this workspace share. Programs do not use it.
 #[cfg(feature = "model")]

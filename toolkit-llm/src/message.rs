@@ -1,10 +1,13 @@
 //! The messages of a conversation.
 
 mod list;
+mod response;
 
 pub use list::Messages;
+pub(crate) use response::Paid;
+pub use response::{ModelResponse, RequestLoss};
 
-use crate::Usage;
+use crate::response::Usage;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolkit_core::{Content, Media, ToolCall, ToolResult};

@@ -1,12 +1,18 @@
 //! Converts a payload into calls, responses, and messages for the history.
 
-use crate::call::{DecodedPayload, Message, MessagePart};
+mod accumulator;
+#[cfg(test)]
+mod argument_tests;
+
+use crate::call::sanitize::IdForm;
+use crate::call::{DecodedPayload, Message, MessagePart, ids, sanitize};
 use crate::codec::Codec;
 use crate::facts::IdRule;
-use crate::history::IdForm;
-use crate::response::{FinishReason, Usage};
+use crate::hosted;
+use crate::json::WireError;
+use crate::response::{FinishReason, Response, Usage};
 use crate::stream::assembly::Assembly;
-use crate::{Response, WireError, history, hosted, ids};
+pub use accumulator::{StreamAccumulator, StreamEnd};
 use serde_json::Value;
 use std::borrow::Cow;
 use toolkit_core::call::{CallId, ToolCall};
@@ -55,8 +61,8 @@ pub(crate) fn request_ids<'a>(
     ids: impl IntoIterator<Item = &'a str>,
 ) -> Vec<String> {
     match codec.facts().ids {
-        Some(_) if form == IdForm::Nine => history::nine_character_ids(ids),
-        Some(IdRule { rule, is_strict }) => history::ids(rule, is_strict || form == IdForm::Strict, ids),
+        Some(_) if form == IdForm::Nine => sanitize::nine_character_ids(ids),
+        Some(IdRule { rule, is_strict }) => sanitize::ids(rule, is_strict || form == IdForm::Strict, ids),
         None => ids.into_iter().map(ToOwned::to_owned).collect(),
     }
 }

@@ -300,6 +300,3 @@ impl SubAssign for Usage {
         subtract(&mut self.tool_tokens, other.tool_tokens);
     }
 }
-
-#[cfg(test)]
-mod tests;

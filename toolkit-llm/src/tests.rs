@@ -1,16 +1,23 @@
 //! Random JSON and checks for every format, used by the tests of all codecs.
 
 mod accepted;
+mod anthropic;
+mod client_tools;
 mod contents;
 mod cut;
 mod deviations;
 mod histories;
+mod hosted;
 mod pairs;
+mod prompt_cache;
 mod properties;
 mod received;
 mod references;
 mod reports;
+mod responses;
+mod sampling;
 mod streamed;
+mod typed_answers;
 mod unknown;
 
 use crate::translate::RequestFormat;

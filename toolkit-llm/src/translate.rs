@@ -16,10 +16,11 @@ mod received_results;
 mod tools;
 
 use crate::codec::Codec;
-use crate::fields::Fields;
-use crate::{ApiFormat, WireError};
+use crate::facts::ApiFormat;
+use crate::json::WireError;
+use crate::json::fields::Fields;
 pub(crate) use choices::encode_received_config;
-pub(crate) use received_results::{encode_received_results, result_losses};
+pub(crate) use received_results::{RECEIVED, encode_received_results};
 use serde_json::{Map, Value};
 use toolkit_core::ToolResult;
 use toolkit_core::call::ToolConfig;

@@ -1,24 +1,18 @@
 //! Request bodies in the JSON of a provider's API, and models over your own transport.
 
 mod background;
-mod cache;
 mod extra;
 mod fragment;
 mod request;
-mod request_builder;
 mod response;
-mod server;
 mod settings;
 mod stream;
 mod wire_model;
 
-pub(crate) use cache::with_lifetime;
+pub use crate::facts::Server;
 pub use fragment::EventStream;
 #[doc(hidden)]
 pub use request::native_losses;
 pub use request::{EncodedRequest, encode_request};
-pub(crate) use request_builder::RequestBuilder;
-pub(crate) use request_builder::{CacheSupport, InstructionsField, RequestFacts, Tier};
 pub use response::parse_response;
-pub use server::Server;
 pub use wire_model::{Transport, WireModel};

@@ -3,7 +3,7 @@
 mod call_ids;
 mod called;
 mod custom;
-mod ended;
+mod run_end;
 mod shared;
 
 pub(crate) use call_ids::CallIds;

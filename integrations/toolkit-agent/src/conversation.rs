@@ -6,8 +6,8 @@ mod entry;
 mod fold_turn;
 mod history;
 mod inputs;
+mod interrupted_calls;
 mod log;
-mod lost;
 mod native;
 mod run_state;
 mod runs;
@@ -19,14 +19,14 @@ mod verdict;
 mod views;
 
 pub(crate) use compacted::{Compacted, Compactions, is_boundary};
-pub(crate) use entry::{Arrived, Entry, ModelEnd, Stop, TurnAnswer, Verdict};
+pub(crate) use entry::{Arrived, Entry, ModelEnd, Stop, TurnAnswer, TurnVerdict};
+pub(crate) use interrupted_calls::{describe_interrupted, is_final, unknown};
 pub(crate) use log::{Log, Position, VERSION};
-pub(crate) use lost::{is_final, unknown, with_account};
 pub(crate) use run_state::{Frame, RunState};
 pub(crate) use runs::TurnPath;
 pub(crate) use state::State;
 pub(crate) use turn::Turn;
-pub(crate) use verdict::accepted_beside;
+pub(crate) use verdict::accepted_alongside;
 pub(crate) use views::{Rewrite, Views};
 
 use crate::message::store_details;

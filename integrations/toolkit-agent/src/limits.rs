@@ -118,21 +118,21 @@ pub(crate) struct Budget {
     earlier: AtomicU64,
     model_calls: AtomicU32,
     tool_calls: AtomicU32,
-    counted: Mutex<Counted>,
+    counted: Mutex<CountedUsage>,
     /// The limits of this budget that were reached. Limits of enclosing budgets are not included.
     exceeded: Mutex<Vec<Limit>>,
 }
 
 /// What a budget has counted, except for its calls.
 #[derive(Debug)]
-struct Counted {
+struct CountedUsage {
     usage: Usage,
     cost: f64,
     /// Whether the cost of all answers is known.
     is_known: bool,
 }
 
-impl Counted {
+impl CountedUsage {
     fn replace(&mut self, before: Usage, now: Bill, price: &Price) {
         self.usage -= before;
         self.usage += now.usage;
@@ -149,7 +149,7 @@ impl Budget {
             earlier: AtomicU64::new(0),
             model_calls: AtomicU32::new(0),
             tool_calls: AtomicU32::new(0),
-            counted: Mutex::new(Counted { usage: Usage::default(), cost: 0.0, is_known: true }),
+            counted: Mutex::new(CountedUsage { usage: Usage::default(), cost: 0.0, is_known: true }),
             exceeded: Mutex::default(),
         }
     }
@@ -178,7 +178,7 @@ impl Budget {
             return Err(self.exceed(Limit::Tokens(max)));
         }
         if let Some(max) = self.limits.max_cost {
-            let Counted { cost, is_known, .. } = *lock(&self.counted);
+            let CountedUsage { cost, is_known, .. } = *lock(&self.counted);
             if cost >= max {
                 return Err(self.exceed(Limit::Cost(max)));
             }

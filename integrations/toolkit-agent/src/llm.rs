@@ -6,8 +6,8 @@ mod builder;
 mod callbacks;
 mod context;
 mod guards;
+mod scope;
 mod settings;
-mod situation;
 mod tools;
 mod turn;
 

@@ -70,21 +70,21 @@ impl CallMatch {
 
 /// A call prepared for comparison: the name of the tool, and the canonical arguments. In an expected call,
 /// `None` accepts any arguments.
-pub(crate) type Comparable = (String, Option<String>);
+pub(crate) type ComparableCall = (String, Option<String>);
 
 /// Compares the calls of an agent with the expected calls. If they differ, the error describes the first
 /// difference.
 pub(crate) fn compare_calls(
     how: CallMatch,
-    expected: &[Comparable],
-    actual: &[Comparable],
+    expected: &[ComparableCall],
+    actual: &[ComparableCall],
 ) -> Result<(), String> {
     let is_ordered = matches!(how, CallMatch::Sequence | CallMatch::Subsequence);
     let is_complete = matches!(how, CallMatch::Set | CallMatch::Sequence);
-    let mut left: Vec<&Comparable> = actual.iter().collect();
+    let mut left: Vec<&ComparableCall> = actual.iter().collect();
     // If the order does not matter, match expected calls with arguments first. Otherwise, an expected call
     // that accepts any arguments could take the place of one with arguments.
-    let mut wanted: Vec<&Comparable> = expected.iter().collect();
+    let mut wanted: Vec<&ComparableCall> = expected.iter().collect();
     if !is_ordered {
         wanted.sort_by_key(|(_, arguments)| arguments.is_none());
     }
@@ -107,15 +107,15 @@ pub(crate) fn compare_calls(
     }
 }
 
-fn is_match((name, arguments): &Comparable, (actual_name, actual): &Comparable) -> bool {
+fn is_match((name, arguments): &ComparableCall, (actual_name, actual): &ComparableCall) -> bool {
     name == actual_name && (arguments.is_none() || arguments == actual)
 }
 
-fn shown((name, arguments): &Comparable) -> String {
+fn shown((name, arguments): &ComparableCall) -> String {
     format!("`{name} {}`", arguments.as_deref().unwrap_or("…"))
 }
 
-fn all_shown(calls: &[Comparable]) -> String {
+fn all_shown(calls: &[ComparableCall]) -> String {
     match calls {
         [] => "no such call".to_owned(),
         calls => calls.iter().map(shown).collect::<Vec<_>>().join(", "),
@@ -184,7 +184,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    fn calls(names: &str) -> Vec<Comparable> {
+    fn calls(names: &str) -> Vec<ComparableCall> {
         let call = |name: char| {
             let arguments = name.is_lowercase().then(|| "{}".to_owned());
             (name.to_lowercase().to_string(), arguments)

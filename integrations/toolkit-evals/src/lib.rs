@@ -60,7 +60,7 @@
 
 mod expected;
 mod judge;
-mod observed;
+mod observed_model;
 mod report;
 mod score;
 mod score_error;

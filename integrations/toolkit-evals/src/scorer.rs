@@ -1,6 +1,6 @@
 //! The trait for scorers, and the scoring of a transcript by the expectations of its task.
 
-use crate::expected::{Comparable, compare_calls};
+use crate::expected::{ComparableCall, compare_calls};
 use crate::score::Score;
 use crate::score_error::ScoreError;
 use crate::task::Task;
@@ -66,7 +66,7 @@ impl Task {
     pub async fn score(&self, transcript: &Transcript) -> Vec<Score> {
         let mut scores = Vec::new();
         if let Some(expected) = &self.calls {
-            let mut comparable: Vec<Comparable> = Vec::new();
+            let mut comparable: Vec<ComparableCall> = Vec::new();
             for call in expected {
                 comparable.push(match &call.arguments {
                     Some(arguments) => transcript.comparable(&call.name, &arguments.to_string()).await,
@@ -74,7 +74,7 @@ impl Task {
                 });
             }
             let actual = transcript.calls.iter().filter(|call| call.reached_tool);
-            let actual: Vec<Comparable> = actual.map(|call| call.comparable.clone()).collect();
+            let actual: Vec<ComparableCall> = actual.map(|call| call.comparable.clone()).collect();
             scores.push(Score::from(compare_calls(self.call_match, &comparable, &actual)).named("calls"));
         }
         if let Some(expected) = &self.answer {

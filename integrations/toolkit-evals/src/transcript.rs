@@ -1,6 +1,6 @@
 //! The transcript of a trial, with its tool calls prepared for comparison.
 
-use crate::expected::Comparable;
+use crate::expected::ComparableCall;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -47,7 +47,7 @@ pub struct CalledTool {
     /// refused by a limit.
     pub reached_tool: bool,
     #[serde(skip)]
-    pub(crate) comparable: Comparable,
+    pub(crate) comparable: ComparableCall,
 }
 
 impl Transcript {
@@ -132,7 +132,7 @@ impl Transcript {
     /// Prepares a call for comparison: finds the tool's own name and the canonical arguments.
     ///
     /// If no registry accepts the call, `name` stays, and the members of the arguments are sorted.
-    pub(crate) async fn comparable(&self, name: &str, arguments: &str) -> Comparable {
+    pub(crate) async fn comparable(&self, name: &str, arguments: &str) -> ComparableCall {
         for tools in self.tools.iter().rev() {
             if let Some(comparable) = canonical(tools.clone(), name, arguments).await {
                 return comparable;
@@ -152,7 +152,7 @@ impl Transcript {
 ///
 /// Only middleware can read canonical arguments. The call therefore passes through a dispatcher whose only
 /// middleware reads the arguments and does not run the tool.
-async fn canonical(tools: Arc<ToolRegistry>, name: &str, arguments: &str) -> Option<Comparable> {
+async fn canonical(tools: Arc<ToolRegistry>, name: &str, arguments: &str) -> Option<ComparableCall> {
     let found = Arc::new(Mutex::new(None));
     let read = {
         let found = found.clone();

@@ -1,6 +1,6 @@
 //! Trials: one run of a task with a model, and its scores.
 
-use crate::observed::{Observed, Registries};
+use crate::observed_model::{ObservedModel, Registries};
 use crate::report::TrialReport;
 use crate::scorer::DynScorer;
 use crate::task::Task;
@@ -45,7 +45,7 @@ pub(crate) async fn conduct(
     };
     let task = trial.task.clone();
     let registries = Registries::default();
-    trial.model = Observed { model: trial.model, registries: registries.clone() }.boxed();
+    trial.model = ObservedModel { model: trial.model, registries: registries.clone() }.boxed();
     let mut conversation = Conversation::default();
     let started = Instant::now();
     let run = async {

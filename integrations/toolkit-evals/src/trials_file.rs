@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A trial as it is written: one line of JSON.
 #[derive(Serialize)]
-struct Line<'a> {
+struct WrittenLine<'a> {
     task: &'a Task,
     trial: &'a TrialReport,
 }
@@ -27,12 +27,12 @@ struct ReadLine {
 }
 
 /// The id of a task, the name of a model, and the number of the repetition.
-type Key = (String, String, u32);
+type TrialKey = (String, String, u32);
 
 /// The open file, and the trials that it had when it was opened.
 pub(crate) struct TrialsFile {
     path: PathBuf,
-    earlier: HashMap<Key, ReadLine>,
+    earlier: HashMap<TrialKey, ReadLine>,
     file: Mutex<File>,
     /// Why a trial could not be written.
     failure: Mutex<Option<String>>,
@@ -87,7 +87,8 @@ impl TrialsFile {
     }
 
     fn write(&self, task: &Task, trial: &TrialReport) -> Result<(), String> {
-        let mut line = serde_json::to_string(&Line { task, trial }).map_err(|error| error.to_string())?;
+        let mut line =
+            serde_json::to_string(&WrittenLine { task, trial }).map_err(|error| error.to_string())?;
         // A line that cannot be read again, as one that is nested too deeply, would make the file useless.
         let read: Result<ReadLine, _> = serde_json::from_str(&line);
         read.map_err(|error| format!("a trial of task `{}` cannot be read again: {error}", task.id))?;

@@ -1,13 +1,12 @@
 //! The messages of a call. A call is a line of JSON and the text of the arguments. Each reply is a frame: one byte for
 //! its kind, and a body.
 
-use crate::TraceContext;
 use crate::subjects::NamespaceVersion;
 use bytes::{BufMut, Bytes, BytesMut};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use toolkit_core::context::ToolActions;
+use toolkit_core::context::{ToolActions, TraceContext};
 use toolkit_core::events::ToolEvent;
 use toolkit_core::output::serde::tool_output;
 use toolkit_core::redaction::{Redactor, Unread};

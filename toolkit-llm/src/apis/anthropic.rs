@@ -13,14 +13,13 @@ mod tests;
 mod unfinished;
 pub(crate) mod write;
 
-use crate::facts::{Facts, IdRule, Strictness};
+use crate::facts::{ApiFormat, Facts, IdRule, Strictness};
 use toolkit_core::name::NameRule;
 use toolkit_schema::SchemaDialect;
 
 pub(crate) const FACTS: Facts = Facts {
-    name: "anthropic",
-    // `^[a-zA-Z0-9_-]{1,128}$`, from the service's error text. Before the middle of 2025, the maximum was 64.
-    names: NameRule::LONG_DASHES,
+    name: ApiFormat::Anthropic.name(),
+    names: ApiFormat::Anthropic.name_rule(),
     // `^[a-zA-Z0-9_.-]{1,64}$`, from the service's error text about the keys of `input_schema.properties`. The service is
     // said to check only the outer names, compatible servers may check all.
     parameters: Some(NameRule::SHORT_DOTS),

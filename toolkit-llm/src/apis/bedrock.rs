@@ -11,14 +11,13 @@ pub(crate) mod request;
 mod stream;
 mod write;
 
-use crate::facts::{Facts, IdRule, Strictness};
+use crate::facts::{ApiFormat, Facts, IdRule, Strictness};
 use toolkit_core::name::NameRule;
 use toolkit_schema::SchemaDialect;
 
 pub(crate) const FACTS: Facts = Facts {
-    name: "bedrock",
-    // The service model accepts `[a-zA-Z0-9_.:-]{1,64}`, but Anthropic's models accept only the characters of
-    // this rule.
+    name: ApiFormat::Bedrock.name(),
+    names: ApiFormat::Bedrock.name_rule(),
     ids: Some(IdRule::new(64, true)),
     results: repair::RESULTS,
     // Anthropic's models refuse other names, with the same error text as their own API.

@@ -5,12 +5,12 @@
 use super::openai::unknown_of_function;
 use crate::call::{DecodedPayload, Message, WireCall};
 use crate::codec::{HistoryCodec, ResponseCodec, ResultCodec};
-use crate::error::{Report, check_role, failed, reported_error};
 use crate::facts::Api;
-use crate::fields::{Fields, optional, text};
-use crate::media::accepted;
+use crate::facts::media::accepted;
+use crate::json::error::{Report, check_role, failed, reported_error};
+use crate::json::fields::{Fields, optional, text};
+use crate::json::{WireError, texts};
 use crate::response::{FinishReason, Response};
-use crate::{WireError, texts};
 use serde_json::Value;
 use toolkit_core::ToolResult;
 use toolkit_core::call::ProviderExtras;

@@ -1,6 +1,6 @@
 //! What models of Anthropic refuse, in each API that reaches them.
 
-use crate::transport::RequestBuilder;
+use crate::request::RequestBuilder;
 
 /// Removes the sampling options that the model refuses. `paths` are the paths of `temperature` and `top_p` in the body.
 ///
@@ -30,14 +30,9 @@ fn claude_version(model: &str) -> Option<(u32, u32)> {
     Some((major, parts.next().and_then(number).unwrap_or(0)))
 }
 
-#[cfg(all(test, feature = "api-anthropic", feature = "api-bedrock"))]
+#[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ApiFormat::{Anthropic, Bedrock};
-    use crate::message::Message;
-    use crate::model::{ModelOptions, ModelRequest};
-    use crate::transport::encode_request;
-    use serde_json::{Value, json};
 
     #[test]
     fn a_name_has_the_version_of_the_model() {
@@ -54,38 +49,6 @@ mod tests {
             ("gpt-5", None),
         ] {
             assert_eq!(claude_version(name), version, "{name}");
-        }
-    }
-
-    #[test]
-    fn sampling_options_that_the_model_refuses_are_lost() {
-        let options = ModelOptions::new().with_temperature(0.2).with_top_p(0.9);
-        let request = ModelRequest::new([Message::user("hi")]).with_options(options);
-        for (version, kept) in [
-            ("opus-4-20250514", &["temperature", "top_p"][..]),
-            ("opus-4-1", &["temperature"]),
-            ("sonnet-4-6", &["temperature"]),
-            ("opus-4-7", &[]),
-            ("opus-5", &[]),
-            ("latest", &["temperature", "top_p"]),
-        ] {
-            for (format, prefix, names) in [
-                (Anthropic, "claude", ["/temperature", "/top_p"]),
-                (Bedrock, "anthropic.claude", ["/inferenceConfig/temperature", "/inferenceConfig/topP"]),
-            ] {
-                let encoded = encode_request(format, &format!("{prefix}-{version}"), &request, false);
-                let body = Value::from(encoded.body);
-                for (name, path) in ["temperature", "top_p"].into_iter().zip(names) {
-                    let is_lost = encoded.losses.iter().any(|loss| loss.path == format!("/options/{name}"));
-                    let is_kept = kept.contains(&name);
-                    assert_eq!(
-                        (body.pointer(path).is_some(), is_lost),
-                        (is_kept, !is_kept),
-                        "{version} {body}"
-                    );
-                }
-                assert_ne!(body.get("inferenceConfig"), Some(&json!({})));
-            }
         }
     }
 }

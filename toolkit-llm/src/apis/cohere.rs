@@ -12,11 +12,12 @@ mod stream;
 mod write;
 
 use crate::apis::openai::PlainFunctions;
-use crate::facts::{Facts, IdRule, Strictness};
+use crate::facts::{ApiFormat, Facts, IdRule, Strictness};
 use toolkit_schema::SchemaDialect;
 
 pub(crate) const FACTS: Facts = Facts {
-    name: "cohere",
+    name: ApiFormat::Cohere.name(),
+    names: ApiFormat::Cohere.name_rule(),
     // Any id is accepted. The service's own ids end with letters and digits, as in
     // `get_weather_8hvy1w4rz2w4`.
     ids: Some(IdRule::new(64, false)),

@@ -17,16 +17,13 @@ mod stream;
 mod tests;
 mod write;
 
-use crate::facts::{Facts, Strictness};
+use crate::facts::{ApiFormat, Facts, Strictness};
 use toolkit_core::name::NameRule;
 use toolkit_schema::SchemaDialect;
 
 pub(crate) const FACTS: Facts = Facts {
-    name: "gemini",
-    aliases: &["google", "google-genai"],
-    // Letters, digits, `_`, `.`, `:` and `-`, at most 128, from the API reference; the first is a letter or
-    // `_`.
-    names: NameRule::DOTS,
+    name: ApiFormat::Gemini.name(),
+    names: ApiFormat::Gemini.name_rule(),
     // "Parameter names must start with a letter or an underscore and must only contain chars a-z, A-Z, 0-9, or underscores
     // with a maximum length of 64", from the reference of `FunctionDeclaration.parameters`.
     parameters: Some(NameRule::IDENTIFIERS),

@@ -11,15 +11,14 @@ pub(crate) mod request;
 mod stream;
 mod write;
 
-use crate::facts::{Facts, IdRule, Strictness};
+use crate::facts::{ApiFormat, Facts, IdRule, Strictness};
 use toolkit_core::name::NameRule;
 use toolkit_schema::SchemaDialect;
 
 pub(crate) const FACTS: Facts = Facts {
-    name: "gemini_interactions",
-    aliases: &["gemini-interactions"],
-    // The same rules as for `generateContent`.
-    names: NameRule::DOTS,
+    name: ApiFormat::GeminiInteractions.name(),
+    names: ApiFormat::GeminiInteractions.name_rule(),
+    // The same rule as for `generateContent`.
     parameters: Some(NameRule::IDENTIFIERS),
     ids: Some(IdRule::new(64, false)),
     results: repair::RESULTS,

@@ -11,11 +11,12 @@ mod stream;
 mod write;
 
 use crate::apis::openai::PlainFunctions;
-use crate::facts::{Facts, IdRule};
+use crate::facts::{ApiFormat, Facts, IdRule};
 use toolkit_schema::SchemaDialect;
 
 pub(crate) const FACTS: Facts = Facts {
-    name: "ollama",
+    name: ApiFormat::Ollama.name(),
+    names: ApiFormat::Ollama.name_rule(),
     // Ids are optional. A program may use ids of its own.
     ids: Some(IdRule::new(64, false)),
     results: repair::RESULTS,

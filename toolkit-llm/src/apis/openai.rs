@@ -8,11 +8,11 @@ pub(crate) mod request;
 
 pub(crate) use contents::Contents;
 
-use crate::codec::DefinitionCodec;
-use crate::declaration::{DefinitionEncoder, grammar};
+use crate::definitions::EncodedToolConfig;
+use crate::definitions::declaration::{DefinitionCodec, DefinitionEncoder, grammar};
+use crate::definitions::tool_config::ChoiceCodec;
 use crate::facts::Api;
-use crate::fields::{Fields, set, unknown};
-use crate::tool_config::{ChoiceCodec, EncodedToolConfig};
+use crate::json::fields::{Fields, set, unknown};
 use serde_json::{Value, json};
 use std::iter;
 use toolkit_core::call::{ToolChoice, ToolConfig};
@@ -64,7 +64,7 @@ impl<C: Api + OpenAi> ChoiceCodec for C {
 
 /// An API whose tools are all functions in the nested form, with only the common fields. The provider runs no
 /// tools itself.
-pub(crate) trait PlainFunctions {}
+pub(crate) trait PlainFunctions: Sync {}
 
 impl<C: Api + PlainFunctions> DefinitionCodec for C {
     fn write_definition(&self, encoder: &mut DefinitionEncoder<'_>) -> Value {

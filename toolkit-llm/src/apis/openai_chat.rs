@@ -14,11 +14,11 @@ mod tests;
 mod write;
 
 use crate::apis::openai::{Form, OpenAi};
-use crate::facts::{Facts, IdRule, Strictness};
+use crate::facts::{ApiFormat, Facts, IdRule, Strictness};
 
 pub(crate) const FACTS: Facts = Facts {
-    name: "openai_chat",
-    aliases: &["openai-chat"],
+    name: ApiFormat::OpenAiChat.name(),
+    names: ApiFormat::OpenAiChat.name_rule(),
     // OpenAI itself refuses ids of more than 40 characters. The rule is only applied if the caller asks for
     // it. By default, ids are sent back unchanged, because some servers keep state in them (`functions.add:0`
     // of Kimi, the thought signature appended by LiteLLM).

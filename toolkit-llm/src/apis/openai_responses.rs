@@ -15,7 +15,7 @@ mod tests;
 mod write;
 
 use crate::apis::openai::{Form, OpenAi};
-use crate::facts::{Facts, IdRule, Strictness};
+use crate::facts::{ApiFormat, Facts, IdRule, Strictness};
 
 const FUNCTION: &str = "function_call";
 pub(crate) const CUSTOM: &str = "custom_tool_call";
@@ -27,8 +27,8 @@ pub(crate) const CUSTOM_OUTPUT: &str = "custom_tool_call_output";
 pub(crate) const NAMESPACE: &str = "namespace";
 
 pub(crate) const FACTS: Facts = Facts {
-    name: "openai_responses",
-    aliases: &["openai-responses", "open_responses", "open-responses"],
+    name: ApiFormat::OpenAiResponses.name(),
+    names: ApiFormat::OpenAiResponses.name_rule(),
     // The service accepts a `call_id` of at most 64 characters. In ids, it accepts only letters, digits, `_`
     // and `-`.
     ids: Some(IdRule::new(64, true)),

@@ -1,8 +1,7 @@
 //! Renders the definitions of a registry in an API format.
 
-use super::ApiFormat;
-use crate::definitions::{DefinitionOptions, Definitions, Fragment, Renderer};
-use crate::{EncodedToolConfig, standard};
+use crate::definitions::{DefinitionOptions, Definitions, EncodedToolConfig, Fragment, Renderer, standard};
+use crate::facts::ApiFormat;
 use std::sync::Arc;
 use toolkit_core::call::ToolConfig;
 use toolkit_core::definition::ToolDefinition;

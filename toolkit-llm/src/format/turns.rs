@@ -1,8 +1,8 @@
 //! The turns of a history: encoding, parsing and repair.
 
-use super::ApiFormat;
-use crate::HistoryWriter;
-use crate::repair::repair;
+use super::writer::HistoryWriter;
+use crate::facts::ApiFormat;
+use crate::history::repair::repair;
 use serde_json::{Map, Value};
 use toolkit_core::ToolResult;
 use toolkit_core::call::ToolCall;

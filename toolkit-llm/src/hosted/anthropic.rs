@@ -2,7 +2,7 @@
 //! with [`HostedTool::with`].
 
 use super::HostedTool;
-use crate::ApiFormat;
+use crate::facts::ApiFormat;
 use serde_json::json;
 
 hosted_tools! {

@@ -1,7 +1,7 @@
 //! The tools that Gemini's `generateContent` defines.
 
 use super::HostedTool;
-use crate::ApiFormat;
+use crate::facts::ApiFormat;
 use serde_json::json;
 
 hosted_tools! {

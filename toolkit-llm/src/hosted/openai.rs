@@ -1,7 +1,7 @@
 //! The tools that OpenAI's Responses API defines.
 
 use super::HostedTool;
-use crate::ApiFormat;
+use crate::facts::ApiFormat;
 use serde_json::json;
 
 hosted_tools! {

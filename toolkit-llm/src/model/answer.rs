@@ -13,7 +13,7 @@ pub use reader::{ANSWER, AnswerReader};
 #[doc(hidden)]
 pub use tool::{AnswerTools, instructions};
 
-use crate::model::ModelResponse;
+use crate::message::ModelResponse;
 
 /// The way in which a model is asked for an answer of a Rust type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

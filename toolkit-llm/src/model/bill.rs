@@ -1,17 +1,11 @@
 //! The tokens and the cost of model calls, also of dropped ones.
 
-use super::{ChatModel, ModelError, ModelRequest, ModelResponse, Price, Usage};
-use serde::{Deserialize, Serialize};
+use super::{ChatModel, ModelError, ModelRequest, Price};
+use crate::message::{ModelResponse, Paid};
+use crate::response::Usage;
 use std::mem::take;
 use std::ops::AddAssign;
 use std::sync::{Arc, Weak};
-
-/// The tokens of models with a price of their own, and what they cost.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct Paid {
-    pub(super) usage: Usage,
-    cost: f64,
-}
 
 /// The tokens of model calls. For a part of them, the cost is known.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -63,17 +57,20 @@ impl From<Usage> for Bill {
     }
 }
 
-impl AddAssign for Paid {
-    fn add_assign(&mut self, other: Self) {
-        self.usage += other.usage;
-        self.cost += other.cost;
-    }
-}
-
 impl AddAssign for Bill {
     fn add_assign(&mut self, other: Self) {
         self.usage += other.usage;
         self.paid += other.paid;
+    }
+}
+
+impl ModelResponse {
+    /// Returns the cost of the response and of the failed attempts before it, if all these tokens are of models with a
+    /// [price of their own](super::Priced).
+    #[must_use]
+    pub fn cost(&self) -> Option<f64> {
+        let bill = self.billed();
+        (bill.paid.usage == bill.usage).then(|| bill.cost(&Price::default()))
     }
 }
 

@@ -1,7 +1,9 @@
 //! Boxed models, for choosing a model at run time.
 
-use super::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream, OutputFormat, OutputLosses};
+use super::forward::forward_properties;
+use super::{ChatModel, ModelError, ModelRequest, ModelStream, OutputFormat, OutputLosses};
 use crate::helpers::BoxFuture;
+use crate::message::ModelResponse;
 use std::sync::Arc;
 
 /// A model of any type, created by [`ChatModel::boxed`]. Clones share the model.

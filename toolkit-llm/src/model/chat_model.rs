@@ -1,7 +1,9 @@
 //! [`ChatModel`]: whatever answers requests.
 
 use super::answer::{Answer, ask};
-use super::{BoxModel, ModelError, ModelRequest, ModelResponse, ModelStream, OutputFormat, OutputLosses};
+use super::forward::forward_properties;
+use super::{BoxModel, ModelError, ModelRequest, ModelStream, OutputFormat, OutputLosses};
+use crate::message::ModelResponse;
 use std::sync::Arc;
 use toolkit_core::ToolParams;
 

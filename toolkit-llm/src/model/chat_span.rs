@@ -9,7 +9,8 @@ mod attributes;
 #[cfg(feature = "tracing")]
 mod open_span;
 
-use super::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream};
+use super::{ChatModel, ModelError, ModelRequest, ModelStream};
+use crate::message::ModelResponse;
 use crate::stream::StreamEvent;
 use futures_core::Stream;
 #[cfg(feature = "tracing")]

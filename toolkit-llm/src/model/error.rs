@@ -1,7 +1,10 @@
 //! Errors of models.
 
-use super::{FinishReason, ModelResponse, overflow, report};
-use crate::{ApiFormat, WireError};
+use super::{overflow, report};
+use crate::facts::ApiFormat;
+use crate::json::WireError;
+use crate::message::ModelResponse;
+use crate::response::FinishReason;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::error::Error;

@@ -2,9 +2,9 @@
 
 use super::bill::{Attempt, Unreported};
 use super::{
-    BoxModel, ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, OutputFormat,
-    OutputLosses,
+    BoxModel, ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelStream, OutputFormat, OutputLosses,
 };
+use crate::message::ModelResponse;
 
 /// A list of models to ask in order. If a model fails, the next model in the list gets the same request.
 ///

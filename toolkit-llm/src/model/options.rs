@@ -1,9 +1,9 @@
 //! Options for the answer of a model.
 
-use super::{PromptCache, RequestLoss, ServerState, ServiceTier, Thinking};
-use crate::ApiFormat;
+use super::{PromptCache, ServerState, ServiceTier, Thinking};
+use crate::facts::{ApiFormat, Server};
 use crate::hosted::HostedTool;
-use crate::transport::Server;
+use crate::message::RequestLoss;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;

@@ -1,7 +1,9 @@
 //! A model with a price.
 
 use super::bill::Bill;
-use super::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream, Price};
+use super::forward::forward_properties;
+use super::{ChatModel, ModelError, ModelRequest, ModelStream, Price};
+use crate::message::ModelResponse;
 
 /// A model with the price of its tokens. It takes the place of the price of an agent.
 ///

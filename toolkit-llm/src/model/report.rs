@@ -92,7 +92,7 @@ fn part(text: &str) -> Option<(f64, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::WireError;
+    use crate::json::WireError;
     use crate::model::ModelError;
     use serde_json::json;
 

@@ -1,7 +1,9 @@
 //! Retries of failed model calls.
 
 use super::bill::{Attempt, Unreported};
-use super::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream};
+use super::forward::forward_properties;
+use super::{ChatModel, ModelError, ModelRequest, ModelStream};
+use crate::message::ModelResponse;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The default maximum of pauses.

@@ -1,7 +1,9 @@
 //! Streamed answers of a model.
 
 use super::bill::{Account, Attempt, Bill, Unreported};
-use super::{ChatModel, ModelError, ModelRequest, ModelResponse, Price, Usage};
+use super::{ChatModel, ModelError, ModelRequest, Price};
+use crate::message::ModelResponse;
+use crate::response::Usage;
 use crate::stream::StreamEvent;
 use futures_core::Stream;
 use std::collections::VecDeque;

@@ -1,9 +1,9 @@
 //! One recorded model call: a request and its answer.
 
 use super::secrets::Secrets;
-use crate::StreamEvent;
-use crate::message::{Message, store_details};
-use crate::model::{ModelError, ModelErrorKind, ModelRequest, ModelResponse};
+use crate::message::{Message, ModelResponse, store_details};
+use crate::model::{ModelError, ModelErrorKind, ModelRequest};
+use crate::stream::StreamEvent;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::fmt::Display;

@@ -2,9 +2,10 @@
 
 use super::exchange::{Answer, Exchange, fingerprint, recorded, unusable};
 use super::secrets::Secrets;
-use crate::StreamEvent;
 use crate::helpers::{MAX_NESTING, check_nesting, lock};
-use crate::model::{ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream};
+use crate::message::ModelResponse;
+use crate::model::{ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelStream, forward_properties};
+use crate::stream::StreamEvent;
 use futures_core::Stream;
 use std::fmt;
 use std::fs::File;

@@ -4,9 +4,9 @@ use super::difference::differences;
 use super::exchange::{Answer, Exchange, fingerprint, recorded, unusable};
 use super::secrets::Secrets;
 use crate::helpers::lock;
+use crate::message::{ModelResponse, RequestLoss};
 use crate::model::{
-    ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, OutputFormat,
-    OutputLosses, RequestLoss,
+    ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelStream, OutputFormat, OutputLosses,
 };
 use std::collections::VecDeque;
 use std::fs;

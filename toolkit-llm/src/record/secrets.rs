@@ -1,6 +1,6 @@
 //! The secrets that a recording must not contain.
 
-use crate::StreamEvent;
+use crate::stream::StreamEvent;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::env;

@@ -6,7 +6,7 @@
 use super::event::StreamEvent;
 use super::part::PartCodec;
 use super::parts::Parts;
-use crate::fields::Fields;
+use crate::json::fields::Fields;
 use crate::response::FinishReason;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ pub(crate) struct Assembly {
     /// Whether the provider reported an error in an event.
     pub(crate) is_broken: bool,
     /// Whether events with the pieces of arguments are enabled.
-    pub(super) has_argument_events: bool,
+    pub(crate) has_argument_events: bool,
 }
 
 /// One message of the model while it is received.
@@ -74,7 +74,7 @@ impl Assembly {
     }
 
     /// Returns a copy with the complete parts that earlier copies lack, up to the last complete call.
-    pub(super) fn take_complete(&mut self) -> Self {
+    pub(crate) fn take_complete(&mut self) -> Self {
         let messages = self.messages.iter_mut().map(|(index, message)| {
             let around = message.around.clone();
             let fields = message.fields.clone();

@@ -2,7 +2,9 @@
 
 use crate::hosted::HostedCall;
 #[cfg(feature = "model")]
-use crate::{message::NativeMessages, model::ModelResponse, response::Usage};
+use crate::message::{ModelResponse, NativeMessages};
+#[cfg(feature = "model")]
+use crate::response::Usage;
 use toolkit_core::CallId;
 use toolkit_core::call::ToolCall;
 

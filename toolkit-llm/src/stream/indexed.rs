@@ -5,7 +5,7 @@ use super::part::{PartKey, StreamedPart};
 use super::parts::Parts;
 use super::scan::ObjectScanner;
 use crate::call::is_blank;
-use crate::fields::set_at;
+use crate::json::fields::set_at;
 use crate::response::FinishReason;
 use serde_json::{Value, json};
 

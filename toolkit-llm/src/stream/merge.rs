@@ -1,6 +1,6 @@
 //! Merges fields that are received in pieces, including unknown fields.
 
-use crate::fields::Fields;
+use crate::json::fields::Fields;
 use serde_json::{Value, json};
 
 /// The maximum nesting depth of merged values. Deeper values are replaced instead of merged.

@@ -163,7 +163,7 @@ impl StreamedPart {
 
     pub(crate) fn set(&mut self, field: &str, value: impl Into<Value>) {
         if let Some(fields) = self.json.as_object_mut() {
-            crate::fields::set(fields, field, value);
+            crate::json::fields::set(fields, field, value);
         }
     }
 }

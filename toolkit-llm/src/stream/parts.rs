@@ -9,10 +9,10 @@ mod release;
 
 use super::event::StreamEvent;
 use super::part::{PartCodec, PartKey, StreamedPart};
+use crate::call::ids::CallIds;
 use crate::call::{KnownCalls, WireCall};
-use crate::fields::set_at;
 use crate::hosted::HostedCalls;
-use crate::ids::CallIds;
+use crate::json::fields::set_at;
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::{Deref, DerefMut};

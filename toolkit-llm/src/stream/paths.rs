@@ -1,6 +1,6 @@
 //! Assembles arguments that are received as values with paths such as `$.rows[0].name`.
 
-use crate::fields::Fields;
+use crate::json::fields::Fields;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashSet;

@@ -3,12 +3,12 @@
 use super::received_results::{listed, store_received};
 use super::tools::{flag, parse_named, read_settings, required};
 use super::{RequestCodec, RequestTools, ResultForm, received_definitions};
-use crate::WireError;
 use crate::apis::anthropic::Anthropic;
 use crate::apis::anthropic::read::is_block;
 use crate::apis::anthropic::write::CHOICE;
-use crate::fields::{Fields, elements, field, list, object, optional, text};
-use crate::results::json_content;
+use crate::history::results::json_content;
+use crate::json::WireError;
+use crate::json::fields::{Fields, elements, field, list, object, optional, text};
 use serde_json::Value;
 use std::collections::HashMap;
 use toolkit_core::call::{ToolChoice, ToolConfig};

@@ -2,8 +2,9 @@
 
 use super::{RequestCodec, RequestFormat, received_definitions};
 use crate::codec::Codec;
-use crate::fields::{camel, only};
-use crate::{EncodedToolConfig, WireError, unknown_fields};
+use crate::definitions::EncodedToolConfig;
+use crate::json::fields::{camel, only};
+use crate::json::{WireError, unknown_fields};
 use serde_json::{Map, Value};
 use toolkit_core::call::{ProviderExtras, ToolConfig};
 use toolkit_core::name::WireNames;

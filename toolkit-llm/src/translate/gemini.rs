@@ -3,11 +3,11 @@
 use super::gemini_schema::to_json_schema;
 use super::tools::parse_named;
 use super::{RequestCodec, RequestTools, ResultForm, gemini_results, received_definitions};
-use crate::WireError;
 use crate::apis::gemini::Gemini;
 use crate::apis::gemini::read::WireResult;
 use crate::apis::gemini::spelling::{get, key};
-use crate::fields::{Fields, camel, elements, field, object, set};
+use crate::json::WireError;
+use crate::json::fields::{Fields, camel, elements, field, object, set};
 use serde_json::Value;
 use toolkit_core::ToolResult;
 use toolkit_core::call::{ToolChoice, ToolConfig};

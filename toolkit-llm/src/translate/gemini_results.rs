@@ -1,14 +1,14 @@
 //! Reads results from a history of Gemini's API.
 
 use super::received_results::{listed, store_received};
-use crate::WireError;
 use crate::apis::gemini::Gemini;
 use crate::apis::gemini::read::{WireResult, read_call};
 use crate::apis::gemini::spelling::{get, list};
-use crate::fields::{Fields, field};
-use crate::ids;
-use crate::pairing::{CallKey, Entry, Pairing};
-use crate::results::json_content;
+use crate::call::ids;
+use crate::call::pairing::{CallKey, Entry, Pairing};
+use crate::history::results::json_content;
+use crate::json::WireError;
+use crate::json::fields::{Fields, field};
 use serde_json::Value;
 use toolkit_core::call::CallId;
 use toolkit_core::output::{Content, Media, MediaData, ToolOutput};

@@ -1,6 +1,6 @@
 //! Converts Gemini's subset of OpenAPI schemas to JSON Schema.
 
-use crate::fields::{Fields, camel};
+use crate::json::fields::{Fields, camel};
 use serde_json::{Number, Value, json};
 use toolkit_schema::keyword::{Holds, Keyword};
 

@@ -1,9 +1,9 @@
 //! Reads the tools and the tool choice of requests of the two OpenAI APIs.
 
 use super::tools::{flag, parse_format, parse_named, required};
-use crate::WireError;
 use crate::apis::openai::{CHOICE, Form, PARALLEL};
-use crate::fields::{Fields, elements, field, list, object, optional, text};
+use crate::json::WireError;
+use crate::json::fields::{Fields, elements, field, list, object, optional, text};
 use serde_json::Value;
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::definition::ToolDefinition;

@@ -4,9 +4,9 @@
 //! afterwards are stored. This needs no list of fields that would have to follow the provider's reference.
 
 use super::RequestCodec;
-use crate::declaration::{DefinitionEncoder, Spelling};
-use crate::fields::{Fields, camel, set};
-use crate::unknown_fields::ABSENT;
+use crate::definitions::declaration::{DefinitionEncoder, Spelling};
+use crate::json::fields::{Fields, camel, set};
+use crate::json::unknown_fields::ABSENT;
 use serde_json::{Value, json};
 use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::WireNames;

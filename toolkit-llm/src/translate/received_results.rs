@@ -2,21 +2,18 @@
 
 use super::{RequestCodec, RequestFormat, ResultForm};
 use crate::codec::Codec;
-use crate::fields::elements;
-use crate::writer::losses::{FIELDS, is_empty};
-use crate::{ApiFormat, WireError};
+use crate::json::WireError;
+use crate::json::fields::elements;
 use serde_json::Value;
-use std::collections::BTreeSet;
 use std::slice;
 use toolkit_core::ToolResult;
 use toolkit_core::call::ProviderExtras;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::ToolOutput;
-use toolkit_schema::SchemaLoss;
 
 /// The provider extra with the JSON of a received result. The extras of a result also contain the extras of its call,
 /// so the JSON has a field of its own.
-const RECEIVED: &str = "tool_result";
+pub(crate) const RECEIVED: &str = "tool_result";
 
 /// Returns the messages in `payload`, each with its path. `payload` is a list of messages or a single
 /// message.
@@ -111,45 +108,4 @@ fn with_own(mut received: Value, written: &Value, own: &[&str]) -> Value {
         }
     }
     received
-}
-
-/// Returns a loss for each field that only the JSON of a result received from another API has. `index` is the index of
-/// the result.
-pub(crate) fn result_losses(codec: &dyn Codec, result: &ToolResult, index: usize) -> Vec<SchemaLoss> {
-    let Some((api, extras)) = result.extras.origin().filter(|(api, _)| *api != codec.facts().name) else {
-        return Vec::new();
-    };
-    let format = api.parse::<ApiFormat>().ok();
-    let Some((format, received)) = format.zip(extras.get(RECEIVED)) else { return Vec::new() };
-    let plain = result.clone().with_extras(ProviderExtras::default());
-    let mut written = BTreeSet::new();
-    let mut fields = BTreeSet::new();
-    field_names(&format.encode_results(&[plain]).into(), &mut written);
-    field_names(received, &mut fields);
-    let is_known = |name: &str| FIELDS.contains(&name) || MARKS.contains(&name);
-    let lost = fields.difference(&written).filter(|name| !is_known(name));
-    let reason = format!("only the API `{format}` has such a field in results");
-    lost.map(|name| SchemaLoss::new(format!("/{index}/{name}"), name.as_str(), reason.as_str())).collect()
-}
-
-/// The fields of results that say nothing to the model.
-const MARKS: [&str; 4] = ["is_error", "prompt_cache_breakpoint", "toolset_name", "caller"];
-
-/// Adds the names of all fields with a value to `names`. Contents with an unknown type are written as JSON in a text.
-fn field_names(json: &Value, names: &mut BTreeSet<String>) {
-    match json {
-        Value::String(text) if text.starts_with('{') => {
-            if let Ok(json @ Value::Object(_)) = serde_json::from_str(text) {
-                field_names(&json, names);
-            }
-        }
-        Value::Array(list) => list.iter().for_each(|value| field_names(value, names)),
-        Value::Object(fields) => {
-            for (name, value) in fields.iter().filter(|(_, value)| !is_empty(value)) {
-                names.insert(name.clone());
-                field_names(value, names);
-            }
-        }
-        _ => {}
-    }
 }

@@ -1,8 +1,8 @@
 //! The tools of requests: their list, and the fields that definitions have in every API.
 
 use super::RequestCodec;
-use crate::WireError;
-use crate::fields::{Fields, elements, field, optional, text};
+use crate::json::WireError;
+use crate::json::fields::{Fields, elements, field, optional, text};
 use serde_json::{Value, json};
 use toolkit_core::definition::{TextFormat, ToolDefinition, ToolMetadata};
 use toolkit_core::name::ToolName;

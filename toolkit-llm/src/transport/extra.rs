@@ -57,8 +57,8 @@ fn spelled(body: &Map<String, Value>, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ApiFormat;
-    use crate::transport::Server;
+    use crate::facts::ApiFormat;
+    use crate::facts::Server;
     use proptest::prelude::*;
     use serde_json::json;
 

@@ -1,14 +1,13 @@
 //! The body of a request.
 
-use super::extra;
-use super::request_builder::InstructionsField;
-use super::request_builder::RequestBuilder;
-use super::server::Server;
-use super::settings;
+use super::{extra, settings};
+use crate::definitions::DefinitionOptions;
+use crate::facts::{ApiFormat, Server};
+use crate::format::HistoryWriter;
 use crate::hosted::HostedTool;
 use crate::message::{Message, NativeMessages};
 use crate::model::ModelRequest;
-use crate::{ApiFormat, DefinitionOptions, HistoryWriter};
+use crate::request::{InstructionsField, RequestBuilder};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use toolkit_core::ToolConfig;
@@ -63,8 +62,12 @@ pub(super) fn encode_for(
     request: &ModelRequest,
     stream: bool,
 ) -> EncodedRequest {
-    let mut builder = RequestBuilder::new(format, server, model, request);
-    let facts = builder.facts;
+    let server = match server {
+        Server::Own if request.options.standard_fields => Server::Standard,
+        server => server,
+    };
+    let facts = format.request_facts(server);
+    let mut builder = RequestBuilder::new(format, facts, server, model, request);
     if let Some((field, value)) = facts.model {
         builder.set(field, value.unwrap_or(model));
         if stream || facts.streams_by_default {

@@ -1,9 +1,10 @@
 //! Conversion of complete responses from the JSON of an API.
 
-use super::server::Server;
-use crate::message::{AssistantMessage, NativeMessages};
-use crate::model::{FinishReason, ModelError, ModelResponse, ServerState};
-use crate::{ApiFormat, Response, WireError};
+use crate::facts::{ApiFormat, Server};
+use crate::json::WireError;
+use crate::message::{AssistantMessage, ModelResponse, NativeMessages};
+use crate::model::{ModelError, ServerState};
+use crate::response::{FinishReason, Response};
 use serde_json::Value;
 
 /// Parses the complete body of a response.

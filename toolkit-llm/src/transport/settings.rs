@@ -1,8 +1,7 @@
 //! Writes the options of a request into the fields of each API, and reports the options that an API lacks.
 
-use super::request_builder::RequestBuilder;
-use super::request_builder::{NO_FIELD, OPTIONS, Tier};
 use crate::model::{Effort, PromptCache, ServiceTier, Thinking};
+use crate::request::{NO_FIELD, OPTIONS, RequestBuilder, Tier};
 use serde_json::{Value, json};
 
 /// Writes all options into the request body, except server state and the user's own fields.

@@ -2,13 +2,13 @@
 
 use super::fragment::{EventStream, Fragment};
 use super::response::{blocked, is_beside_text, model_response, read_response};
-use super::server::Server;
-use crate::message::NativeMessages;
-use crate::model::{
-    FinishReason, ModelError, ModelErrorKind, ModelOptions, ModelResponse, RequestLoss, ServerState, Usage,
-    has_media,
-};
-use crate::{ApiFormat, Response, StreamAccumulator, StreamEnd, StreamEvent, WireError};
+use crate::facts::{ApiFormat, Server};
+use crate::json::WireError;
+use crate::message::{ModelResponse, NativeMessages, RequestLoss};
+use crate::model::{ModelError, ModelErrorKind, ModelOptions, ServerState, has_media};
+use crate::reading::{StreamAccumulator, StreamEnd};
+use crate::response::{FinishReason, Response, Usage};
+use crate::stream::StreamEvent;
 use futures_core::Stream;
 use serde_json::Value;
 use std::collections::{HashSet, VecDeque};

@@ -5,12 +5,11 @@ use super::background::finished;
 use super::fragment::EventStream;
 use super::request::encode_for;
 use super::response::read_response;
-use super::server::Server;
 use super::stream::ResponseEvents;
-use crate::ApiFormat;
+use crate::facts::{ApiFormat, Server};
+use crate::message::{ModelResponse, RequestLoss};
 use crate::model::{
-    ChatModel, ChatSpan, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, OutputFormat,
-    OutputLosses, RequestLoss,
+    ChatModel, ChatSpan, ModelError, ModelErrorKind, ModelRequest, ModelStream, OutputFormat, OutputLosses,
 };
 use serde_json::Value;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The run shared by the agents of a team.
 
 use super::Agent;
-use super::ended::Ended;
+use super::run_end::RunEnd;
 use crate::answer::AnswerFormat;
 use crate::conversation::Conversation;
 use crate::error::AgentError;
@@ -80,7 +80,7 @@ pub(crate) struct Shared {
     pub(crate) context: RunContext,
     /// Whether spans contain the messages of model calls.
     pub(crate) traced_messages: bool,
-    ended: Ended,
+    end: RunEnd,
     /// Whether another program or task has saved the conversation, so that the run can save nothing more.
     is_lost: AtomicBool,
     /// Whether a save was given up after [`GRACE`].
@@ -93,7 +93,7 @@ impl Run {
     /// Ends the run and all enclosing runs with an error, and cancels running calls. Returns the error that
     /// ended the run, which is an earlier error if there is one.
     pub(crate) fn end(&self, error: AgentError) -> AgentError {
-        self.0.shared.ended.set(error)
+        self.0.shared.end.set(error)
     }
 
     pub(crate) fn new(root: Agent, options: RunOptions, events: Option<UnboundedSender<RunEvent>>) -> Self {
@@ -209,7 +209,7 @@ impl Run {
 
     /// Returns the run with the journal of its conversation, if it belongs to [`Sessions`].
     pub(crate) fn with_journal(self, conversation: &mut Conversation) -> Self {
-        match Sessions::of(conversation) {
+        match Sessions::from_conversation(conversation) {
             Some(sessions) if self.is_outermost() => {
                 let mut inner = RunInner::clone(&self.0);
                 inner.place.journal = Some(sessions.journal(conversation));
@@ -322,7 +322,7 @@ impl Run {
     /// [`AgentError::Cancelled`] if the run was cancelled, or [`AgentError::Blocked`] if a guardrail has
     /// ended it.
     pub fn check_cancelled(&self) -> Result<(), AgentError> {
-        if let Some(error) = self.0.shared.ended.get() {
+        if let Some(error) = self.0.shared.end.get() {
             return Err(error.clone());
         }
         if self.is_cancelled() { Err(AgentError::Cancelled) } else { Ok(()) }
@@ -335,7 +335,7 @@ impl Run {
 
     /// Returns whether the run has ended, was cancelled, is out of time, or has lost its conversation.
     pub(super) fn has_stopped(&self) -> bool {
-        self.0.shared.ended.get().is_some()
+        self.0.shared.end.get().is_some()
             || self.0.shared.is_lost.load(Ordering::Relaxed)
             || self.is_cancelled()
             || self.0.budget.is_out_of_time()
@@ -370,7 +370,7 @@ impl Run {
                 None => pending().await,
             }
         });
-        let mut ended = pin!(self.0.shared.ended.wait());
+        let mut ended = pin!(self.0.shared.end.wait());
         poll_fn(|cx| {
             if let Poll::Ready(error) = ended.as_mut().poll(cx) {
                 return Poll::Ready(error);

@@ -134,7 +134,7 @@ pub(crate) enum Entry {
     },
     /// The turn ends. `answer` is the answer of its agent, if it gives one.
     TurnEnded {
-        verdict: Verdict,
+        verdict: TurnVerdict,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer: Option<Box<TurnAnswer>>,
     },
@@ -203,7 +203,7 @@ pub(crate) enum Stop {
 /// What becomes of a complete turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Verdict {
+pub(crate) enum TurnVerdict {
     /// The turn becomes part of the conversation as it is.
     Unchanged,
     /// Its answer was accepted. Everything beside the answer that no guardrail has seen is removed.

@@ -3,8 +3,8 @@
 use super::State;
 use super::Turn;
 use super::branches::is_branch;
-use super::verdict::{is_answer_call_only, replace_answer, withhold, withhold_beside};
-use super::{ModelEnd, TurnAnswer, Verdict};
+use super::verdict::{is_answer_call_only, replace_answer, withhold, withhold_alongside};
+use super::{ModelEnd, TurnAnswer, TurnVerdict};
 use crate::output::AgentOutput;
 use toolkit_core::ToolResult;
 use toolkit_llm::{AssistantMessage, Message, ToolMessage};
@@ -64,14 +64,14 @@ impl State {
     }
 
     /// Ends the complete turn with a verdict, and with the answer of its agent, if it gives one.
-    pub(super) fn end_turn(&mut self, verdict: Verdict, answer: Option<TurnAnswer>, at: u64) {
+    pub(super) fn end_turn(&mut self, verdict: TurnVerdict, answer: Option<TurnAnswer>, at: u64) {
         let Some(turn) = self.turn.take() else { return };
         let mut turn = self.ended(turn);
         if turn.results.iter().any(|result| result.actions.escalate) {
             self.frame().escalate = true;
         }
         let agent = answer.as_ref().map(|_| turn.message.agent.clone());
-        if verdict != Verdict::Unchanged {
+        if verdict != TurnVerdict::Unchanged {
             self.judge(&mut turn, verdict);
             self.history.unchecked = None;
             turn.is_checked = false;
@@ -84,18 +84,18 @@ impl State {
     }
 
     /// Removes from a turn what its verdict does not leave.
-    fn judge(&mut self, turn: &mut EndedTurn, verdict: Verdict) {
+    fn judge(&mut self, turn: &mut EndedTurn, verdict: TurnVerdict) {
         let EndedTurn { message, results, .. } = turn;
         // The output of a tool is an answer that text before a pause does not belong to.
         let continues_text = message.calls.is_empty() || message.has_answer();
         // The answer in the arguments of a call is complete without the text before a pause.
-        let replaces_text = verdict != Verdict::Accepted || !message.calls.is_empty();
+        let replaces_text = verdict != TurnVerdict::Accepted || !message.calls.is_empty();
         let was_paused = continues_text && replaces_text && self.history.remove_paused();
         match verdict {
-            Verdict::Unchanged => {}
-            Verdict::Accepted => withhold_beside(message, results, was_paused),
-            Verdict::Replaced(text) => replace_answer(message, results, &text),
-            Verdict::Withheld => withhold(message, results),
+            TurnVerdict::Unchanged => {}
+            TurnVerdict::Accepted => withhold_alongside(message, results, was_paused),
+            TurnVerdict::Replaced(text) => replace_answer(message, results, &text),
+            TurnVerdict::Withheld => withhold(message, results),
         }
     }
 

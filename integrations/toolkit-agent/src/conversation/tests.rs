@@ -131,7 +131,7 @@ enum Change {
     Result(usize),
     Pending(usize),
     Decide(usize),
-    EndTurn(Verdict),
+    EndTurn(TurnVerdict),
     StopTurn(bool),
     /// A change of the parallel agent at an index.
     Branch(usize, Box<Self>),
@@ -140,8 +140,12 @@ enum Change {
 fn change() -> impl Strategy<Value = Change> {
     let natives =
         [Further::Part, Further::Message, Further::Field, Further::Empty, Further::Format, Further::Response];
-    let verdicts =
-        [Verdict::Unchanged, Verdict::Accepted, Verdict::Replaced("no".to_owned()), Verdict::Withheld];
+    let verdicts = [
+        TurnVerdict::Unchanged,
+        TurnVerdict::Accepted,
+        TurnVerdict::Replaced("no".to_owned()),
+        TurnVerdict::Withheld,
+    ];
     let stops = [Stop::Interrupted, Stop::Failed, Stop::Dropped];
     let leaf = prop_oneof![
         2 => Just(Change::Message),

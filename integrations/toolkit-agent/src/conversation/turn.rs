@@ -1,7 +1,7 @@
 //! The unfinished turn of a conversation.
 
 use super::State;
-use super::lost::{lost, not_started};
+use super::interrupted_calls::{interrupted, not_started};
 use super::native::GrowingNative as _;
 use super::{Arrived, ModelEnd};
 use crate::pending::Decision;
@@ -258,18 +258,18 @@ impl Turn {
         results.sort_by_key(|result| result.position);
         let mut results = results.into_iter().peekable();
         let of_call = |(position, call): (usize, &ToolCall)| {
-            let lost = || {
+            let without_result = || {
                 let error = if message.is_answer(call) {
                     ToolError::cancelled(&call.name)
                 } else if pending.contains_key(&position) || has_begun(position) {
-                    lost(call, pending.get(&position), called(position))
+                    interrupted(call, pending.get(&position), called(position))
                 } else {
                     not_started(call)
                 };
                 ToolResult::of(call, Err(error)).with_position(position)
             };
             let found = results.next_if(|result| result.position == position);
-            found.filter(|result| result.call_id == call.id).unwrap_or_else(lost)
+            found.filter(|result| result.call_id == call.id).unwrap_or_else(without_result)
         };
         let results = message.calls.iter().enumerate().map(of_call).collect();
         (message, results)

@@ -1,8 +1,8 @@
 //! The unfinished turn of a conversation, while a run works on it.
 
-use super::lost::not_started;
+use super::interrupted_calls::not_started;
 use super::native::GrowingNative as _;
-use super::{Arrived, Conversation, Entry, ModelEnd, Turn, TurnAnswer, Verdict};
+use super::{Arrived, Conversation, Entry, ModelEnd, Turn, TurnAnswer, TurnVerdict};
 use crate::message::store_details;
 use crate::output::AgentOutput;
 use crate::pending::Decision;
@@ -150,15 +150,15 @@ impl Conversation {
     }
 
     /// Ends the complete turn. Adds what its verdict leaves of the message and the results to the conversation.
-    pub(crate) fn end_turn(&mut self, verdict: Verdict) {
+    pub(crate) fn end_turn(&mut self, verdict: TurnVerdict) {
         self.record(Entry::TurnEnded { verdict, answer: None });
     }
 
     /// Ends the complete turn with the answer of its agent.
-    pub(crate) fn answer_turn(&mut self, verdict: Verdict, output: &AgentOutput) {
+    pub(crate) fn answer_turn(&mut self, verdict: TurnVerdict, output: &AgentOutput) {
         let message = self.turn_message().filter(|message| message.calls.is_empty());
         let text = match &verdict {
-            Verdict::Replaced(text) => message.map(|_| text.as_str()),
+            TurnVerdict::Replaced(text) => message.map(|_| text.as_str()),
             _ => message.map(|message| message.text.as_str()),
         };
         let is_known = !output.text.is_empty() && text == Some(output.text.as_str());

@@ -32,7 +32,7 @@ pub(super) fn withhold(message: &mut AssistantMessage, results: &mut [ToolResult
 
 /// Returns the index of the call whose arguments are the accepted answer, if something is beside it that no guardrail
 /// has seen: other answers, or text of the message, also before a pause.
-pub(crate) fn accepted_beside(
+pub(crate) fn accepted_alongside(
     message: &AssistantMessage,
     results: &[ToolResult],
     was_paused: bool,
@@ -47,8 +47,8 @@ pub(crate) fn accepted_beside(
 }
 
 /// Removes everything beside the accepted answer of a turn that no guardrail has seen.
-pub(super) fn withhold_beside(message: &mut AssistantMessage, results: &[ToolResult], was_paused: bool) {
-    if let Some(accepted) = accepted_beside(message, results, was_paused) {
+pub(super) fn withhold_alongside(message: &mut AssistantMessage, results: &[ToolResult], was_paused: bool) {
+    if let Some(accepted) = accepted_alongside(message, results, was_paused) {
         replace_calls(message, "{}", |index| index != accepted);
     }
 }

@@ -125,12 +125,12 @@ pub(crate) struct View {
     quoted: Vec<(String, bool)>,
     messages: Messages,
     /// The steps in which the view has grown. No later message changes what was made.
-    steps: Vec<Step>,
+    steps: Vec<ViewStep>,
 }
 
 /// A step of a view, as numbers of messages since its beginning.
 #[derive(Debug, Clone, Copy)]
-struct Step {
+struct ViewStep {
     read: usize,
     made: usize,
 }
@@ -138,7 +138,8 @@ struct Step {
 impl View {
     /// Makes the messages that were added to the conversation, and returns the complete view.
     pub(crate) fn extended(&mut self, messages: &[Message], reader: &impl Rewrite) -> Messages {
-        let Step { read, made } = self.steps.last().copied().unwrap_or(Step { read: self.start, made: 0 });
+        let ViewStep { read, made } =
+            self.steps.last().copied().unwrap_or(ViewStep { read: self.start, made: 0 });
         for message in messages.iter().skip(read) {
             if let Message::Assistant(answer) = message
                 && !answer.answer_tool.is_empty()
@@ -153,7 +154,7 @@ impl View {
             (read + 1..=messages.len()).rev().find(|index| reader.is_end(messages, *index)).unwrap_or(read);
         if next > read {
             self.messages.extend(rewrite(messages.get(..next).unwrap_or_default(), read));
-            self.steps.push(Step { read: next, made: self.messages.len() });
+            self.steps.push(ViewStep { read: next, made: self.messages.len() });
         }
         self.messages.extend(rewrite(messages, next));
         if let Some(message) = reader.ending(&self.messages) {

@@ -1,6 +1,6 @@
 //! The callbacks that run before and after each model call.
 
-use super::situation::GuardScope;
+use super::scope::TurnScope;
 use crate::error::AgentError;
 use crate::helpers::{BoxFuture, guarded_future};
 use std::ops::ControlFlow;
@@ -8,8 +8,8 @@ use toolkit_llm::{ModelRequest, ModelResponse};
 
 type Proceed = ControlFlow<ModelResponse, ModelRequest>;
 type Before =
-    dyn Fn(ModelRequest, GuardScope<'_>) -> BoxFuture<'static, Result<Proceed, AgentError>> + Send + Sync;
-type After = dyn Fn(ModelResponse, GuardScope<'_>) -> BoxFuture<'static, Result<ModelResponse, AgentError>>
+    dyn Fn(ModelRequest, TurnScope<'_>) -> BoxFuture<'static, Result<Proceed, AgentError>> + Send + Sync;
+type After = dyn Fn(ModelResponse, TurnScope<'_>) -> BoxFuture<'static, Result<ModelResponse, AgentError>>
     + Send
     + Sync;
 
@@ -26,7 +26,7 @@ impl ModelCallbacks {
     pub(super) async fn before(
         &self,
         mut request: ModelRequest,
-        scope: GuardScope<'_>,
+        scope: TurnScope<'_>,
     ) -> Result<Proceed, AgentError> {
         for callback in &self.before {
             let called = guarded_future(async { callback(request, scope).await }).await;
@@ -41,7 +41,7 @@ impl ModelCallbacks {
     pub(super) async fn after(
         &self,
         mut response: ModelResponse,
-        scope: GuardScope<'_>,
+        scope: TurnScope<'_>,
     ) -> Result<ModelResponse, AgentError> {
         let is_kept = |response: &ModelResponse| {
             response.message.native.as_ref().is_some_and(|native| native.conversation.is_some())
@@ -63,6 +63,6 @@ impl ModelCallbacks {
 }
 
 /// Returns the error of a run after a panic in a callback.
-fn panicked(callback: &str, scope: GuardScope<'_>, panic: &str) -> AgentError {
+fn panicked(callback: &str, scope: TurnScope<'_>, panic: &str) -> AgentError {
     AgentError::Other(format!("a `{callback}` callback of agent `{}` has panicked: {panic}", scope.agent))
 }

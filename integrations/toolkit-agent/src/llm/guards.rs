@@ -1,11 +1,11 @@
 //! The guardrails of an agent: when they run, and what follows from their verdicts.
 
-pub(super) mod beside;
+pub(super) mod parallel_check;
 
 use super::callbacks::ModelCallbacks;
-use super::situation::{Checked, GuardScope, Situation};
-use super::turn::held::Held;
-use crate::conversation::{Conversation, Verdict, accepted_beside};
+use super::scope::{CheckScope, Checked, TurnScope};
+use super::turn::event_buffer::EventBuffer;
+use crate::conversation::{Conversation, TurnVerdict, accepted_alongside};
 use crate::error::AgentError;
 use crate::guardrail::{Check, CheckFn, Guardrail};
 use crate::helpers::BoxFuture;
@@ -47,9 +47,9 @@ impl Guards {
                 Check::ToolOutput(check) => outputs.push((name, check)),
                 Check::Request(check) => model.before.push(Box::new(move |request, scope| {
                     let checks = vec![(name.clone(), check.clone())];
-                    let situation = scope.situation();
+                    let check_scope = scope.for_check();
                     Box::pin(async move {
-                        Ok(match situation.judge(checks, request).await? {
+                        Ok(match check_scope.judge(checks, request).await? {
                             Checked::Passed(request) | Checked::Replaced(request) => {
                                 ControlFlow::Continue(request)
                             }
@@ -61,10 +61,10 @@ impl Guards {
                     guards.checks_responses = true;
                     model.after.push(Box::new(move |response, scope| {
                         let checks = vec![(name.clone(), check.clone())];
-                        let situation = scope.situation();
+                        let check_scope = scope.for_check();
                         let usage = response.usage;
                         Box::pin(async move {
-                            Ok(match situation.judge(checks, response).await? {
+                            Ok(match check_scope.judge(checks, response).await? {
                                 Checked::Passed(response) | Checked::Replaced(response) => response,
                                 Checked::Blocked(text) => blocked(text).with_usage(usage),
                             })
@@ -93,19 +93,14 @@ impl Guards {
     }
 
     /// Checks the successful results that the program has supplied for calls of the turn.
-    pub(super) async fn decided(
-        &self,
-        scope: GuardScope<'_>,
-        calls: &[ToolCall],
-        results: &mut [ToolResult],
-    ) {
+    pub(super) async fn decided(&self, scope: TurnScope<'_>, calls: &[ToolCall], results: &mut [ToolResult]) {
         if self.tool_outputs.is_empty() {
             return;
         }
         for result in results {
             let Ok(output) = result.outcome.clone() else { continue };
-            let situation = scope.situation().about(calls.get(result.position).cloned());
-            let judged = situation.judge(self.tool_outputs.clone(), output).await;
+            let check_scope = scope.for_check().about(calls.get(result.position).cloned());
+            let judged = check_scope.judge(self.tool_outputs.clone(), output).await;
             result.outcome = kept_output(&result.name, judged);
         }
     }
@@ -115,16 +110,16 @@ impl Guards {
         !self.outputs.is_empty() || self.checks_responses
     }
 
-    /// Returns a future that checks new inputs, or `None` if there is nothing to check. If `is_beside` is
+    /// Returns a future that checks new inputs, or `None` if there is nothing to check. If `is_parallel` is
     /// `true`, only guardrails that run at the same time as the model check the inputs. Otherwise, all others
     /// do.
     pub(super) fn inputs(
         &self,
-        scope: GuardScope<'_>,
+        scope: TurnScope<'_>,
         conversation: &Conversation,
-        is_beside: bool,
+        is_parallel: bool,
     ) -> Option<InputCheck> {
-        let selected = self.inputs.iter().filter(|(guardrail, _)| guardrail.is_beside_model == is_beside);
+        let selected = self.inputs.iter().filter(|(guardrail, _)| guardrail.is_beside_model == is_parallel);
         let checks: Vec<_> = selected.map(|(guard, check)| (guard.name.clone(), check.clone())).collect();
         if checks.is_empty() {
             return None;
@@ -133,11 +128,11 @@ impl Guards {
         if inputs.is_empty() {
             return None;
         }
-        let situation = scope.situation().within(conversation);
+        let check_scope = scope.for_check().within(conversation);
         Some(Box::pin(async move {
             let mut judged = Vec::new();
             for (index, message) in inputs {
-                let checked = situation.judge(checks.clone(), message).await;
+                let checked = check_scope.judge(checks.clone(), message).await;
                 judged.push((index, checked));
                 if !matches!(judged.last(), Some((_, Ok(Checked::Passed(_) | Checked::Replaced(_))))) {
                     break;
@@ -155,25 +150,25 @@ impl Guards {
     /// [`AgentError::Blocked`] if a check has ended the run.
     pub(super) async fn output(
         &self,
-        scope: GuardScope<'_>,
+        scope: TurnScope<'_>,
         conversation: &mut Conversation,
         output: AgentOutput,
-        held: &mut Held,
+        buffer: &mut EventBuffer,
     ) -> Result<AgentOutput, AgentError> {
         if self.outputs.is_empty() {
-            conversation.answer_turn(Verdict::Unchanged, &output);
+            conversation.answer_turn(TurnVerdict::Unchanged, &output);
             return Ok(output);
         }
-        let situation = scope.situation().within(conversation);
+        let check_scope = scope.for_check().within(conversation);
         let text = conversation.paused_text() + &output.text;
         let whole = AgentOutput { text, ..output.clone() };
-        let judged = scope.run.until_stopped(situation.judge(self.outputs.clone(), whole)).await?;
+        let judged = scope.run.until_stopped(check_scope.judge(self.outputs.clone(), whole)).await?;
         // It shares the messages, and adding to a shared list copies it.
-        drop(situation);
+        drop(check_scope);
         let checked = match judged {
             Ok(checked) => checked,
             Err(error) => {
-                conversation.end_turn(Verdict::Withheld);
+                conversation.end_turn(TurnVerdict::Withheld);
                 return Err(error);
             }
         };
@@ -183,21 +178,21 @@ impl Guards {
                 let was_paused = !conversation.unchecked().is_empty();
                 let turn = conversation.turn();
                 let accepted =
-                    turn.and_then(|turn| accepted_beside(turn.message(), turn.results(), was_paused));
-                conversation.answer_turn(Verdict::Accepted, &output);
+                    turn.and_then(|turn| accepted_alongside(turn.message(), turn.results(), was_paused));
+                conversation.answer_turn(TurnVerdict::Accepted, &output);
                 if accepted.is_some()
                     && let Some(message) = conversation.latest_message()
                 {
-                    held.replace_message(message);
+                    buffer.replace_message(message);
                 }
                 return Ok(output);
             }
             Checked::Replaced(output) => (output.text, finish),
             Checked::Blocked(text) => (text, blocked_finish()),
         };
-        held.clear_all();
+        buffer.clear_all();
         let output = AgentOutput { text, agent, finish, escalate };
-        conversation.answer_turn(Verdict::Replaced(output.text.clone()), &output);
+        conversation.answer_turn(TurnVerdict::Replaced(output.text.clone()), &output);
         scope.emit_answer(conversation, &output.text);
         Ok(output)
     }
@@ -210,7 +205,7 @@ pub(super) type Judged = Vec<(usize, Result<Checked<UserMessage>, AgentError>)>;
 /// Applies the results of checks to the inputs. Returns the agent's answer if an input was blocked.
 pub(super) fn apply_inputs(
     conversation: &mut Conversation,
-    scope: GuardScope<'_>,
+    scope: TurnScope<'_>,
     judged: Judged,
 ) -> Result<Option<AgentOutput>, AgentError> {
     let agent = scope.agent;
@@ -266,11 +261,11 @@ async fn check_call(
     request: ToolRequest,
 ) -> ControlFlow<Result<ToolOutput, ToolError>, ToolRequest> {
     let call = call_of(&request);
-    let Some(situation) = Situation::of_call(&agent, &request, call.clone()) else {
+    let Some(check_scope) = CheckScope::from_call(&agent, &request, call.clone()) else {
         let text = "the call can only be checked in a run of its agent";
         return ControlFlow::Break(Err(ToolError::denied(&call.name, text)));
     };
-    match situation.judge(checks, call.clone()).await {
+    match check_scope.judge(checks, call.clone()).await {
         Ok(Checked::Passed(_)) => ControlFlow::Continue(request),
         Ok(Checked::Replaced(other)) if other.name == call.name => {
             ControlFlow::Continue(request.with_arguments(other.arguments.as_str()))
@@ -295,8 +290,8 @@ async fn check_output(
 ) -> Result<ToolOutput, ToolError> {
     let call = call_of(&request);
     let name = call.name.clone();
-    match Situation::of_call(&agent, &request, call) {
-        Some(situation) => kept_output(&name, situation.judge(checks, output).await),
+    match CheckScope::from_call(&agent, &request, call) {
+        Some(check_scope) => kept_output(&name, check_scope.judge(checks, output).await),
         None => Err(withheld(&name, "it can only be checked in a run of its agent")),
     }
 }

@@ -102,12 +102,12 @@ impl Tools {
         lock(&self.extended).current(&self.dispatcher, &self.sources, self.transfer.as_ref())
     }
 
-    /// Returns a dispatcher for the current tools of the agent and of `run`. `beside` keeps it from turn to turn.
-    pub(super) fn current(&self, run: &Run, beside: &mut Extended) -> Result<Dispatcher, BuildError> {
+    /// Returns a dispatcher for the current tools of the agent and of `run`. `extended` keeps it from turn to turn.
+    pub(super) fn current(&self, run: &Run, extended: &mut Extended) -> Result<Dispatcher, BuildError> {
         let of_agent = self.of_agent()?;
         match &run.0.tools {
             None => Ok(of_agent),
-            Some(tools) => beside.current(&of_agent, tools, None),
+            Some(tools) => extended.current(&of_agent, tools, None),
         }
     }
 

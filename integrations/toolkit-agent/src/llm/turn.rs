@@ -2,12 +2,12 @@
 
 pub(super) mod ask;
 pub(super) mod calls;
-pub(super) mod held;
+pub(super) mod event_buffer;
 pub(super) mod pieces;
 pub(super) mod refusal;
 pub(super) mod repetitions;
 pub(super) mod restart;
 pub(super) mod started;
 pub(super) mod step;
+pub(super) mod turn_runner;
 pub(super) mod turns;
-pub(super) mod work;

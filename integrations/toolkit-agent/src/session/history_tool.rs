@@ -18,7 +18,7 @@ const MAX_CHARS: usize = 200;
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(crate = "toolkit_core::schemars")]
-struct Arguments {
+struct SearchArguments {
     /// The text to find, in lowercase or uppercase. Empty for all messages.
     #[serde(default)]
     keyword: String,
@@ -67,7 +67,7 @@ impl Sessions {
     /// This method currently returns no error.
     pub fn history_tool(&self) -> Result<ClosureTool, BuildError> {
         let sessions = self.clone();
-        let search = move |arguments: Arguments, context: ToolContext| {
+        let search = move |arguments: SearchArguments, context: ToolContext| {
             let sessions = sessions.clone();
             async move { search(&sessions, arguments, &context).await }
         };
@@ -78,7 +78,7 @@ impl Sessions {
 
 async fn search(
     sessions: &Sessions,
-    arguments: Arguments,
+    arguments: SearchArguments,
     context: &ToolContext,
 ) -> Result<String, ToolError> {
     let agent = match arguments.agent.as_str() {

@@ -25,7 +25,7 @@ pub(crate) struct Journal {
 
 impl Sessions {
     /// Returns the sessions to which a conversation belongs.
-    pub(crate) fn of(conversation: &Conversation) -> Option<Self> {
+    pub(crate) fn from_conversation(conversation: &Conversation) -> Option<Self> {
         Some(lease(conversation)?.sessions.clone())
     }
 

@@ -27,10 +27,10 @@ use toolkit_core::context::SessionDelta;
 /// # }).unwrap();
 /// ```
 #[derive(Clone, Default)]
-pub struct MemoryStore(Arc<Mutex<Stored>>);
+pub struct MemoryStore(Arc<Mutex<MemoryState>>);
 
 #[derive(Default)]
-struct Stored {
+struct MemoryState {
     /// The log of each conversation, with the time of the last save. The key consists of the user and the id.
     conversations: HashMap<(String, String), (SystemTime, ConversationLog)>,
     /// The number of changes of any log so far. Versions come from this number, so a log

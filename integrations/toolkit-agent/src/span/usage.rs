@@ -8,10 +8,10 @@ use toolkit_llm::Usage;
 
 /// A counter for the tokens in an agent's span. Clones share the count. The default value counts nothing.
 #[derive(Clone, Default)]
-pub(crate) struct SpanUsage(#[cfg(feature = "tracing")] Option<Arc<Counted>>);
+pub(crate) struct SpanUsage(#[cfg(feature = "tracing")] Option<Arc<UsageCounter>>);
 
 #[cfg(feature = "tracing")]
-struct Counted {
+struct UsageCounter {
     /// The counter of the enclosing span.
     outer: SpanUsage,
     /// The tokens so far. `None` before the first model call has ended.
@@ -38,7 +38,7 @@ impl SpanUsage {
 impl SpanUsage {
     /// Creates the counter for a span. `outer` is the counter of the enclosing span.
     pub(super) fn within(outer: &Self) -> Self {
-        Self(Some(Arc::new(Counted { outer: outer.clone(), sum: Mutex::default() })))
+        Self(Some(Arc::new(UsageCounter { outer: outer.clone(), sum: Mutex::default() })))
     }
 
     /// Records the counted tokens in `span`.

@@ -7,7 +7,7 @@ use toolkit_llm::model::answer::{ANSWER, Brackets};
 /// An incremental parser for JSON text that arrives in pieces. Each character is parsed once.
 #[derive(Debug)]
 pub(super) struct PartialJson {
-    state: State,
+    state: ParserState,
     /// The objects and arrays that are not closed yet, the outermost first.
     open: Vec<Open>,
     /// The current string or key so far, or the characters of the current number or literal.
@@ -26,7 +26,7 @@ enum Open {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ParserState {
     /// A value must follow.
     Value,
     /// A value or the end of an empty array must follow.
@@ -52,7 +52,7 @@ enum State {
 impl PartialJson {
     pub(super) fn new() -> Self {
         Self {
-            state: State::Value,
+            state: ParserState::Value,
             open: Vec::new(),
             text: String::new(),
             escape: String::new(),
@@ -61,7 +61,7 @@ impl PartialJson {
     }
 
     pub(super) fn push(&mut self, next: char) {
-        if self.state == State::InToken {
+        if self.state == ParserState::InToken {
             if !(next.is_ascii_whitespace() || [',', ']', '}'].contains(&next)) {
                 self.text.push(next);
                 return;
@@ -69,35 +69,41 @@ impl PartialJson {
             self.end_token();
         }
         self.state = match (self.state, next) {
-            (State::InKey | State::InString, _) => return self.push_to_string(next),
+            (ParserState::InKey | ParserState::InString, _) => return self.push_to_string(next),
             (state, ' ' | '\n' | '\r' | '\t') => state,
-            (State::Value | State::FirstItem, '{' | '[') if self.open.len() >= MAX_NESTING => State::Invalid,
-            (State::Value | State::FirstItem, '{') => {
+            (ParserState::Value | ParserState::FirstItem, '{' | '[') if self.open.len() >= MAX_NESTING => {
+                ParserState::Invalid
+            }
+            (ParserState::Value | ParserState::FirstItem, '{') => {
                 self.open.push(Open::Object(Map::new(), String::new()));
-                State::FirstKey
+                ParserState::FirstKey
             }
-            (State::Value | State::FirstItem, '[') => {
+            (ParserState::Value | ParserState::FirstItem, '[') => {
                 self.open.push(Open::Array(Vec::new()));
-                State::FirstItem
+                ParserState::FirstItem
             }
-            (State::Value | State::FirstItem, '"') => State::InString,
-            (State::Value | State::FirstItem, '-' | '0'..='9' | 't' | 'f' | 'n') => {
+            (ParserState::Value | ParserState::FirstItem, '"') => ParserState::InString,
+            (ParserState::Value | ParserState::FirstItem, '-' | '0'..='9' | 't' | 'f' | 'n') => {
                 self.text.push(next);
-                State::InToken
+                ParserState::InToken
             }
-            (State::FirstKey | State::Key, '"') => State::InKey,
-            (State::Colon, ':') => State::Value,
-            (State::Next, ',') => match self.open.last() {
-                Some(Open::Object(..)) => State::Key,
-                _ => State::Value,
+            (ParserState::FirstKey | ParserState::Key, '"') => ParserState::InKey,
+            (ParserState::Colon, ':') => ParserState::Value,
+            (ParserState::Next, ',') => match self.open.last() {
+                Some(Open::Object(..)) => ParserState::Key,
+                _ => ParserState::Value,
             },
-            (State::FirstItem | State::Next, ']') if matches!(self.open.last(), Some(Open::Array(_))) => {
+            (ParserState::FirstItem | ParserState::Next, ']')
+                if matches!(self.open.last(), Some(Open::Array(_))) =>
+            {
                 return self.close();
             }
-            (State::FirstKey | State::Next, '}') if matches!(self.open.last(), Some(Open::Object(..))) => {
+            (ParserState::FirstKey | ParserState::Next, '}')
+                if matches!(self.open.last(), Some(Open::Object(..))) =>
+            {
                 return self.close();
             }
-            _ => State::Invalid,
+            _ => ParserState::Invalid,
         };
     }
 
@@ -110,17 +116,17 @@ impl PartialJson {
                     self.escape.clear();
                 }
                 Escape::Unfinished => {}
-                Escape::Invalid => self.state = State::Invalid,
+                Escape::Invalid => self.state = ParserState::Invalid,
             }
             return;
         }
         match next {
             '\\' => self.escape.push(next),
-            '"' if self.state == State::InKey => {
+            '"' if self.state == ParserState::InKey => {
                 if let Some(Open::Object(_, key)) = self.open.last_mut() {
                     *key = std::mem::take(&mut self.text);
                 }
-                self.state = State::Colon;
+                self.state = ParserState::Colon;
             }
             '"' => {
                 let text = std::mem::take(&mut self.text);
@@ -133,7 +139,7 @@ impl PartialJson {
     fn end_token(&mut self) {
         match serde_json::from_str(&std::mem::take(&mut self.text)) {
             Ok(value) => self.add(value),
-            Err(_) => self.state = State::Invalid,
+            Err(_) => self.state = ParserState::Invalid,
         }
     }
 
@@ -141,18 +147,18 @@ impl PartialJson {
         match self.open.pop() {
             Some(Open::Array(items)) => self.add(Value::Array(items)),
             Some(Open::Object(members, _)) => self.add(Value::Object(members)),
-            None => self.state = State::Invalid,
+            None => self.state = ParserState::Invalid,
         }
     }
 
     /// Adds a complete value to the innermost object or array.
     fn add(&mut self, value: Value) {
-        self.state = State::Next;
+        self.state = ParserState::Next;
         match self.open.last_mut() {
             Some(open) => open.add(value),
             None => {
                 self.value = Some(value);
-                self.state = State::Complete;
+                self.state = ParserState::Complete;
             }
         }
     }
@@ -162,10 +168,10 @@ impl PartialJson {
     ///
     /// Returns `None` if no value has begun or the text is invalid.
     pub(super) fn value(&self) -> Option<Value> {
-        if self.state == State::Invalid {
+        if self.state == ParserState::Invalid {
             return None;
         }
-        let string = || (self.state == State::InString).then(|| Value::String(self.text.clone()));
+        let string = || (self.state == ParserState::InString).then(|| Value::String(self.text.clone()));
         let mut inner = self.value.clone().or_else(string);
         for open in self.open.iter().rev() {
             let mut open = match open {

@@ -16,7 +16,7 @@ pub(super) struct Concurrent<'a, T> {
     /// The number of futures that have not ended.
     left: usize,
     /// The numbers and outputs of futures that have ended, but were not returned yet.
-    ended: VecDeque<Ended<T>>,
+    ended: VecDeque<EndedFuture<T>>,
     queue: Arc<Mutex<Queue>>,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Concurrent<'a, T> {
 type Running<'a, T> = (usize, BoxFuture<'a, T>, Arc<Signal>);
 
 /// The number of a future, and its output unless it has panicked.
-type Ended<T> = (usize, Option<T>);
+type EndedFuture<T> = (usize, Option<T>);
 
 /// The futures that can be polled, and the task to wake.
 #[derive(Default)]
@@ -71,7 +71,7 @@ impl<'a, T> Concurrent<'a, T> {
 
     /// Waits for the next future that ends. Returns its number and its output, or no output if it has panicked.
     /// Returns `None` if no future is left.
-    pub(super) async fn next(&mut self) -> Option<Ended<T>> {
+    pub(super) async fn next(&mut self) -> Option<EndedFuture<T>> {
         match self.ended.pop_front() {
             Some(ended) => Some(ended),
             None => poll_fn(|cx| self.poll_next(cx)).await,
@@ -79,7 +79,7 @@ impl<'a, T> Concurrent<'a, T> {
     }
 
     /// Waits for `other`, while the futures continue to run. `other` may wait for something that one of them holds.
-    pub(super) async fn beside<O>(&mut self, other: impl Future<Output = O>) -> O {
+    pub(super) async fn alongside<O>(&mut self, other: impl Future<Output = O>) -> O {
         let mut other = pin!(other);
         poll_fn(|cx| {
             while let Poll::Ready(Some(ended)) = self.poll_next(cx) {
@@ -90,7 +90,7 @@ impl<'a, T> Concurrent<'a, T> {
         .await
     }
 
-    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Ended<T>>> {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<EndedFuture<T>>> {
         if self.left == 0 {
             return Poll::Ready(None);
         }
@@ -178,7 +178,7 @@ mod tests {
         let mut running = Concurrent::new((0..3).map(hold));
         assert_eq!(running.next().await, Some((0, Some(1))));
         // The lock is handed to the second future, which must be polled to release it.
-        assert_eq!(running.beside(async { *lock.lock().await }).await, 3);
+        assert_eq!(running.alongside(async { *lock.lock().await }).await, 3);
         assert_eq!([running.next().await, running.next().await], [Some((1, Some(2))), Some((2, Some(3)))]);
         assert_eq!(running.next().await, None);
     }

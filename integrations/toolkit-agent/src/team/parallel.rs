@@ -56,16 +56,16 @@ workflow_agent!(ParallelAgent {
 });
 
 /// The copies of agents that have ended or were dropped, by the index of the agent.
-type Ended = Mutex<BTreeMap<usize, Conversation>>;
+type EndedBranches = Mutex<BTreeMap<usize, Conversation>>;
 
 /// The copy of the conversation that the agent at `index` works on. The drop adds it to `ended`.
-struct Work<'a> {
+struct BranchCopy<'a> {
     index: usize,
     copy: Conversation,
-    ended: &'a Ended,
+    ended: &'a EndedBranches,
 }
 
-impl Drop for Work<'_> {
+impl Drop for BranchCopy<'_> {
     fn drop(&mut self) {
         lock(self.ended).insert(self.index, std::mem::take(&mut self.copy));
     }
@@ -74,7 +74,7 @@ impl Drop for Work<'_> {
 /// The conversation of a group. The drop stores the copies in it, so that a dropped run can be resumed.
 struct Group<'a> {
     conversation: &'a mut Conversation,
-    ended: &'a Ended,
+    ended: &'a EndedBranches,
 }
 
 impl Group<'_> {
@@ -141,15 +141,16 @@ impl ParallelAgent {
         run: &Run,
     ) -> Result<BTreeMap<usize, Result<AgentOutput, AgentError>>, AgentError> {
         let failed = conversation.frame().map(|frame| frame.failed.clone()).unwrap_or_default();
-        let ended = Ended::default();
+        let ended = EndedBranches::default();
         let mut group = Group { conversation, ended: &ended };
         let agents = self.workflow.sub_agents.iter().enumerate();
         let mut branches =
             Concurrent::new(agents.filter(|(index, _)| !failed.contains_key(index)).map(|(index, agent)| {
                 let run = run.branch(index);
-                let mut work = Work { index, copy: group.conversation.branch(index), ended: &ended };
+                let mut branch_copy =
+                    BranchCopy { index, copy: group.conversation.branch(index), ended: &ended };
                 let branch: BoxFuture<'_, _> =
-                    Box::pin(async move { answer(agent, &mut work.copy, &run).await });
+                    Box::pin(async move { answer(agent, &mut branch_copy.copy, &run).await });
                 (index, branch)
             }));
         let mut outputs = BTreeMap::new();
@@ -163,7 +164,7 @@ impl ParallelAgent {
             {
                 group.conversation.branch_failed(index, error.to_string());
                 // Even after a failed save, the other agents finish.
-                saved = saved.and(branches.beside(run.save(group.conversation)).await);
+                saved = saved.and(branches.alongside(run.save(group.conversation)).await);
             }
             outputs.insert(index, output);
         }

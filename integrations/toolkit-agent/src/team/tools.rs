@@ -19,7 +19,7 @@ use toolkit_core::{
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(crate = "toolkit_core::schemars")]
-struct Arguments {
+struct AgentArguments {
     /// The request or question to send to this agent.
     request: String,
 }
@@ -63,7 +63,7 @@ impl Agent {
             description => description.to_owned(),
         };
         let agent = self.clone();
-        let answer = move |arguments: Arguments, context: ToolContext| {
+        let answer = move |arguments: AgentArguments, context: ToolContext| {
             let agent = agent.clone();
             async move { answer(&agent, arguments.request, &context).await }
         };
@@ -88,25 +88,25 @@ async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result
     };
     let is_tracked = open.is_some();
     let input = open.as_ref().is_none_or(|open| !open.is_unfinished).then(|| request.into());
-    let mut work = match (open, caller) {
+    let mut callee = match (open, caller) {
         (Some(OpenCall { position, conversation, .. }), Some(caller)) => {
-            Work { called: Some((&caller.called, position)), conversation }
+            CalledConversation { called: Some((&caller.called, position)), conversation }
         }
-        _ => Work { called: None, conversation: Conversation::default() },
+        _ => CalledConversation { called: None, conversation: Conversation::default() },
     };
     if let Some(session) = context.run().and_then(|run| run.session()) {
-        work.conversation = std::mem::take(&mut work.conversation).sharing(session);
+        callee.conversation = std::mem::take(&mut callee.conversation).sharing(session);
     }
     if let Some(Owner(user)) = context.extension() {
-        work.conversation = std::mem::take(&mut work.conversation).with_user_id(user.as_str());
+        callee.conversation = std::mem::take(&mut callee.conversation).with_user_id(user.as_str());
     }
-    let output = agent.execute(&mut work.conversation, input, run.clone()).await.map_err(AgentError::from);
+    let output = agent.execute(&mut callee.conversation, input, run.clone()).await.map_err(AgentError::from);
     if let Err(error) = &output
         && error.keeps_the_turn()
     {
         run.end(error.clone());
     }
-    if is_tracked && output.is_err() && !work.conversation.pending().is_empty() {
+    if is_tracked && output.is_err() && !callee.conversation.pending().is_empty() {
         return Err(ToolError::deferred(agent.name()));
     }
     match output {
@@ -121,12 +121,12 @@ async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result
 
 /// The conversation of an agent called as a tool. When the call ends, is cancelled or times out, the drop
 /// stores the conversation if it has pending calls.
-struct Work<'a> {
+struct CalledConversation<'a> {
     called: Option<(&'a CalledAgents, usize)>,
     conversation: Conversation,
 }
 
-impl Drop for Work<'_> {
+impl Drop for CalledConversation<'_> {
     fn drop(&mut self) {
         if let Some((called, position)) = self.called {
             called.end(position, self.conversation.take_state());

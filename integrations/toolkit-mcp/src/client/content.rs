@@ -1,5 +1,9 @@
 //! Results of servers as tool output.
 
+mod any_content;
+
+pub(super) use any_content::any_outcome;
+
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::Value;
 use toolkit_core::foreign::{clean, shorten, without_hidden_text};

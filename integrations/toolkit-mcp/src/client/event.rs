@@ -1,6 +1,6 @@
 //! Events of a connection.
 
-use super::change::ToolListChange;
+use super::tools::ToolListChange;
 use serde_json::Value;
 use std::time::Duration;
 use toolkit_core::events::EventReceiver;

@@ -1,7 +1,7 @@
 //! The prompts of a server.
 
-use super::McpClient;
 use super::content::content_of;
+use super::mcp_client::McpClient;
 use super::remote_resources::question;
 use crate::mcp_error::McpError;
 use crate::request_span::RequestTarget;

@@ -1,16 +1,19 @@
 //! The resources of a server.
 
-use super::McpClient;
+mod resource_tools;
+mod subscription;
+
+pub use resource_tools::McpResourceTools;
+pub use subscription::McpSubscription;
+
 use super::content::{embedded, resource_text};
-use super::session::Session;
+use super::mcp_client::McpClient;
 use crate::mcp_error::{McpError, McpErrorKind};
 use crate::request_span::RequestTarget;
 use rmcp::RoleClient;
 use rmcp::model::{ReadResourceRequestParams, ReadResourceResponse, Resource, ResourceTemplate};
 use rmcp::service::Peer;
-use std::sync::Arc;
 use toolkit_core::Content;
-use toolkit_core::foreign::clean;
 
 /// A resource that a server lists, or a template of resources.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,26 +98,6 @@ impl McpClient {
             media_type: resource.mime_type.map(|media_type| self.short_text(&media_type)),
             size: resource.size,
         }
-    }
-
-    /// Returns a text of the server without hidden characters, and cut to the limit for descriptions.
-    pub(super) fn short_text(&self, text: &str) -> String {
-        clean(text).chars().take(self.0.handler.settings.limits.description).collect()
-    }
-
-    /// Returns the current connection.
-    pub(super) fn session(&self) -> Result<Arc<Session>, McpError> {
-        self.0.session().map_err(|error| {
-            McpError::new(McpErrorKind::Connection, format!("the client is not connected: {error}"))
-        })
-    }
-
-    /// Adds the name of the server to the error of a request.
-    pub(super) async fn named<T>(
-        &self,
-        request: impl Future<Output = Result<T, McpError>>,
-    ) -> Result<T, McpError> {
-        request.await.map_err(|error| error.of_server(self.name()))
     }
 }
 

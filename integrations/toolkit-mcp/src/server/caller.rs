@@ -1,6 +1,12 @@
 //! The client of a call, as state for tools.
 
-use super::input::{Elicited, Inputs, is_stateless};
+mod ask_client;
+mod input;
+
+pub use ask_client::ask_client;
+pub use input::Elicited;
+pub(super) use input::{Inputs, is_stateless};
+
 use crate::macros::debug;
 use rmcp::RoleServer;
 #[expect(deprecated, reason = "logging is still part of the protocol")]

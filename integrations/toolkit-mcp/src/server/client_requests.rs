@@ -1,15 +1,15 @@
 //! The handler of one session: answers the requests of the protocol.
 
-use super::caller::LogLevel;
-use super::changes::{ServerChanges, notify, notify_subscription};
-use super::client_call::CallSession;
-use super::completion::complete;
-use super::input::is_stateless;
+mod changes;
+mod request_spans;
+
+use super::caller::{LogLevel, is_stateless};
+use super::calls::{CallSession, View, prompts, resources, tool_call};
+use super::protocol::complete;
 use super::server_settings::{ServerSettings, live};
-use super::visibility::View;
-use super::{prompts, request_spans, resources, tool_call};
 use crate::locks::lock;
 use crate::request_span::RequestTarget;
+use changes::{ServerChanges, notify, notify_subscription};
 #[expect(deprecated, reason = "logging is still part of the protocol")]
 use rmcp::model::SetLevelRequestParams;
 use rmcp::model::{

@@ -1,9 +1,14 @@
 //! The server over HTTP: settings, a service, and a server bound to an address.
 
-use super::McpServer;
+mod http_batch;
+mod http_service;
+mod sessions;
+
+pub use http_service::HttpService;
+
+use super::auth::{ProtectedResource, VerifiedToken, WELL_KNOWN};
 use super::http_answers::refusal;
-use super::http_service::HttpService;
-use super::protected_resource::{ProtectedResource, VerifiedToken, WELL_KNOWN};
+use super::mcp_server::McpServer;
 use super::server_settings::{HttpSettings, ServerSettings};
 use crate::macros::{debug, setters};
 use crate::mcp_error::{McpError, McpErrorKind};

@@ -1,7 +1,7 @@
 //! The body of an HTTP request. The SDK reads it after it has checked the headers.
 
-use super::raw_arguments::RawArguments;
-use super::scopes::{is_granted, scopes_of};
+use super::auth::{is_granted, scopes_of};
+use super::protocol::RawArguments;
 use super::server_settings::{HttpSettings, ServerSettings};
 use bytes::Bytes;
 use futures_util::stream;

@@ -1,13 +1,17 @@
 //! The settings of a server, shared by its sessions.
 
-use super::caller::Caller;
-use super::definitions::{McpFormat, ToolList};
-use super::outputs::OutputStore;
+mod outputs;
+mod resource_updates;
+
+pub use resource_updates::ResourceUpdates;
+
 #[cfg(feature = "server-http")]
-use super::protected_resource::ProtectedResource;
-use super::resource_updates::ResourceUpdates;
+use super::auth::ProtectedResource;
+use super::caller::Caller;
+use super::protocol::{McpFormat, ToolList};
 use crate::macros::debug;
 use crate::mcp_error::McpError;
+use outputs::OutputStore;
 use rmcp::model::RequestStateCodec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

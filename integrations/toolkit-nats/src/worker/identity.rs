@@ -1,10 +1,10 @@
 //! Who calls a tool.
 
 use super::Worker;
-use crate::TraceContext;
 use crate::frames::CallHead;
 use crate::subjects::ANONYMOUS;
 use std::sync::Arc;
+use toolkit_core::context::TraceContext;
 
 /// A verified caller.
 ///

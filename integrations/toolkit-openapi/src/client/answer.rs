@@ -4,10 +4,9 @@ mod digits;
 mod problem;
 mod trim;
 
-pub(super) use problem::Problem;
+pub(crate) use problem::Problem;
 
-use super::operation::{Location, Operation, Response};
-use super::request::media_kind::{BodyKind, OCTETS, essence};
+use crate::client::operation::{BodyKind, Location, OCTETS, Operation, Response, essence};
 use digits::exact_text;
 use http::StatusCode;
 use http::header::{HeaderMap, LINK, LOCATION};
@@ -22,11 +21,11 @@ use trim::{chosen, cut_lists};
 
 /// What of the JSON answers is kept.
 #[derive(Debug)]
-pub(super) struct AnswerSettings {
+pub(crate) struct AnswerSettings {
     /// The fields to keep, by the id of the operation.
-    pub(super) fields: BTreeMap<String, Vec<String>>,
+    pub(crate) fields: BTreeMap<String, Vec<String>>,
     /// The number of items to keep of a list.
-    pub(super) list_limit: usize,
+    pub(crate) list_limit: usize,
 }
 
 impl Default for AnswerSettings {
@@ -38,9 +37,9 @@ impl Default for AnswerSettings {
 /// A complete answer. Its headers and its text are without the secrets of the program; only a body that is no text, such
 /// as an image, is as the service has sent it.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: StatusCode,
-    pub(super) headers: HeaderMap,
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
     body: Unread,
     redactor: Redactor,
 }
@@ -54,7 +53,7 @@ enum Content {
 }
 
 impl Answer {
-    pub(super) fn new(status: StatusCode, headers: &HeaderMap, body: Unread, redactor: Redactor) -> Self {
+    pub(crate) fn new(status: StatusCode, headers: &HeaderMap, body: Unread, redactor: Redactor) -> Self {
         Self { status, headers: redacted_headers(headers, &redactor), body, redactor }
     }
 
@@ -63,13 +62,13 @@ impl Answer {
     }
 
     /// Returns the address in the header `Location`.
-    pub(super) fn place(&self) -> Option<String> {
+    pub(crate) fn place(&self) -> Option<String> {
         header_text(&self.headers, &LOCATION)
     }
 
     fn content(&self) -> Content {
         let media_type = media_type(&self.headers);
-        let is_text = |media_type: &str| BodyKind::of(media_type) != BodyKind::Bytes;
+        let is_text = |media_type: &str| BodyKind::from_media_type(media_type) != BodyKind::Bytes;
         let text = || self.text().to_string();
         match media_type.as_deref() {
             _ if self.body.is_empty() => Content::Empty,
@@ -81,7 +80,7 @@ impl Answer {
     }
 
     /// Returns the output for a success, with the notes on how it differs from what the document says.
-    pub(super) fn output(
+    pub(crate) fn output(
         &self,
         operation: &Operation,
         settings: &AnswerSettings,
@@ -128,7 +127,7 @@ impl Answer {
     }
 
     /// Returns the answer that the document describes for the status.
-    pub(super) fn described<'a>(&self, operation: &'a Operation) -> Option<&'a Response> {
+    pub(crate) fn described<'a>(&self, operation: &'a Operation) -> Option<&'a Response> {
         let code = self.status.as_str();
         let range = format!("{}XX", code.get(..1).unwrap_or_default());
         let find = |status: &str| {
@@ -141,7 +140,7 @@ impl Answer {
         let content = &self.described(operation)?.content;
         let own = media_type(&self.headers).unwrap_or_default();
         let is_own = |(media_type, _): &&(String, _)| essence(media_type) == own;
-        let json = |(media_type, _): &&(String, _)| BodyKind::of(media_type) == BodyKind::Json;
+        let json = |(media_type, _): &&(String, _)| BodyKind::from_media_type(media_type) == BodyKind::Json;
         content.iter().find(is_own).or_else(|| content.iter().find(json))?.1.as_deref()
     }
 
@@ -157,7 +156,7 @@ impl Answer {
 const PAGING: [&str; 9] = ["page", "cursor", "offset", "limit", "after", "before", "skip", "marker", "count"];
 
 /// Returns how to get other parts of a list, from the names of the parameters.
-pub(super) fn paging(operation: &Operation) -> Option<String> {
+pub(crate) fn paging(operation: &Operation) -> Option<String> {
     let is_paging = |name: &str| PAGING.iter().any(|part| name.to_ascii_lowercase().contains(part));
     let parameters = operation.parameters.iter().filter(|parameter| parameter.location == Location::Query);
     let names: Vec<String> = parameters

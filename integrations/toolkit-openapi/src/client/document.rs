@@ -1,9 +1,27 @@
 //! A document: its version, and the targets of its references.
 
-use super::OpenApiLimits;
-use super::address::join;
-use super::parse::parse_document;
+mod address;
+mod budget;
+mod issue;
+mod json_path;
+mod limits;
+mod node;
+mod overlay;
+mod parse;
+#[cfg(feature = "yaml")]
+mod yaml_nesting;
+
+pub(crate) use address::join;
+pub(crate) use budget::{Budget, Meter, allowed, of_text, of_value};
+pub use issue::OpenApiIssue;
+pub(crate) use issue::OperationFault;
+pub use limits::OpenApiLimits;
+pub(crate) use node::{Node, below};
+pub(crate) use overlay::apply_overlay;
+pub(crate) use parse::parse_document;
+
 use crate::error::{OpenApiError, OpenApiErrorKind};
+use node::push_below;
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -50,51 +68,13 @@ struct Resource {
     place: String,
 }
 
-/// A value in a document, with its place as a JSON pointer.
-#[derive(Debug, Clone)]
-pub(crate) struct Node<'d> {
-    pub(crate) value: &'d Value,
-    pub(crate) place: String,
-}
-
-impl<'d> Node<'d> {
-    /// Returns the member called `name`.
-    pub(crate) fn get(&self, name: &str) -> Option<Self> {
-        Some(Self { value: self.value.get(name)?, place: below(&self.place, name) })
-    }
-
-    /// Returns the members of the object called `name`.
-    pub(crate) fn members(&self, name: &str) -> Vec<(&'d str, Self)> {
-        let Some(Self { value: Value::Object(members), place }) = self.get(name) else { return Vec::new() };
-        let node = |name: &str, value| Self { value, place: below(&place, name) };
-        members.iter().map(|(name, value)| (name.as_str(), node(name, value))).collect()
-    }
-
-    /// Returns the items of the list called `name`.
-    pub(crate) fn items(&self, name: &str) -> Vec<Self> {
-        let Some(Self { value: Value::Array(items), place }) = self.get(name) else { return Vec::new() };
-        let items = items.iter().enumerate();
-        items.map(|(index, value)| Self { value, place: format!("{place}/{index}") }).collect()
-    }
-
-    /// Returns the string called `name`.
-    pub(crate) fn text(&self, name: &str) -> Option<&'d str> {
-        self.value.get(name)?.as_str()
-    }
-
-    /// Returns whether the member called `name` is `true`.
-    pub(crate) fn flag(&self, name: &str) -> bool {
-        self.value.get(name) == Some(&Value::Bool(true))
-    }
-}
-
 impl Document {
     /// Creates a document that came from `address`, which may be empty. References to other documents are only resolved in
     /// `more`: pairs of an address and a text.
     ///
     /// # Errors
     /// The version is not supported, or another document cannot be parsed.
-    pub(super) fn new(
+    pub(crate) fn new(
         mut root: Value,
         address: &str,
         more: &[(String, String)],
@@ -361,21 +341,4 @@ fn version(root: &Value) -> Result<Version, String> {
 
 fn holds_values(value: &Value) -> bool {
     value.is_object() || value.is_array()
-}
-
-/// Returns the place of the member called `name` of the value at `place`.
-pub(crate) fn below(place: &str, name: &str) -> String {
-    let mut place = place.to_owned();
-    push_below(&mut place, name);
-    place
-}
-
-/// Makes a place that of the member called `name` of its value.
-fn push_below(place: &mut String, name: &str) {
-    place.push('/');
-    if name.contains(['~', '/']) {
-        place.push_str(&name.replace('~', "~0").replace('/', "~1"));
-    } else {
-        place.push_str(name);
-    }
 }

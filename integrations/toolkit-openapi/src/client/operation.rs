@@ -1,7 +1,12 @@
 //! An operation of a document, as far as a request and the reading of its answer need it.
 
-use super::budget::of_text;
-use super::credential_names::CredentialNames;
+mod credential_names;
+mod media_kind;
+
+pub(crate) use credential_names::{CredentialNames, OWN_HEADERS};
+pub(crate) use media_kind::{BodyKind, OCTETS, essence};
+
+use crate::client::document::of_text;
 use http::Method;
 use std::sync::Arc;
 

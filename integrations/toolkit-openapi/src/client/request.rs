@@ -3,44 +3,27 @@
 //! The arguments fill in the path below the server's URL, the query, headers, cookies and the body. They never choose
 //! the server: each value is encoded for its place, and a path keeps the number of its segments.
 
-pub(crate) mod field;
-pub(crate) mod media_kind;
+mod attachments;
+mod field;
 mod multipart;
-pub(crate) mod style;
+mod pairs;
+mod style;
 mod written_body;
 
-use super::credential_names::CredentialNames;
-use super::operation::{Location, Operation, Parameter, Serialization, Style};
+pub use attachments::Attachments;
+pub(crate) use field::Arguments;
+pub(crate) use style::Escape;
+
+use crate::client::operation::{BodyKind, Location, OWN_HEADERS, Operation, Parameter, Serialization, Style};
 use bytes::Bytes;
-use field::{Arguments, refused};
+use field::refused;
 use http::header::{ACCEPT, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue};
 use http::{Request, Uri};
-use media_kind::BodyKind;
+use pairs::{Reserved, content, joined, pairs};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
-use style::{Escape, Pair, Unwritable, Writer, is_nested, literal, text};
+use style::{Pair, Unwritable, Writer, literal, text};
 use toolkit_core::ToolError;
-
-/// Headers that the program, the document's security schemes or the HTTP client set, never an argument.
-pub(super) const OWN_HEADERS: [&str; 17] = [
-    "accept",
-    "authorization",
-    "connection",
-    "content-encoding",
-    "content-length",
-    "content-type",
-    "cookie",
-    "expect",
-    "host",
-    "keep-alive",
-    "origin",
-    "proxy-authorization",
-    "set-cookie",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
 
 /// Creates the request for a call, without authentication.
 ///
@@ -144,73 +127,6 @@ fn in_path(parameter: &Parameter, value: &Value) -> Result<Option<String>, Unwri
     }
 }
 
-/// Returns a value in a media type: a string of any type but JSON stays as it is.
-pub(crate) fn content(media_type: &str, value: &Value) -> String {
-    match value {
-        Value::String(text) if BodyKind::of(media_type) != BodyKind::Json => text.clone(),
-        other => other.to_string(),
-    }
-}
-
-/// The names that a value must not bring along: those of the credentials in a location, which is `query` for forms.
-#[derive(Clone, Copy)]
-pub(crate) struct Reserved<'a> {
-    pub(crate) location: &'static str,
-    pub(crate) credentials: &'a CredentialNames,
-}
-
-impl Reserved<'_> {
-    /// Refuses the name of a credential. `name` is one that the model has chosen.
-    fn check(self, name: &str) -> Result<(), Unwritable> {
-        if !self.credentials.contains(self.location, name) {
-            return Ok(());
-        }
-        Err(format!(
-            "the member `{name}` has the name of a credential, which only the program sends; leave it out"
-        ))
-    }
-
-    /// Checks encoded pairs. The own name of a parameter is not chosen by the model.
-    fn check_pairs(self, pairs: &[Pair], own: &str) -> Result<(), Unwritable> {
-        for (name, _) in pairs {
-            let name = percent_decode_str(name).decode_utf8_lossy();
-            if name != own {
-                self.check(&name)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Writes a value as names with values: of a query, a form or cookies.
-pub(crate) fn pairs(
-    name: &str,
-    serialization: &Serialization,
-    value: &Value,
-    reserved: Reserved<'_>,
-) -> Result<Vec<Pair>, Unwritable> {
-    let escape = Escape::Reserved;
-    let single = |content: &str| Ok(vec![(escape.apply(name), escape.apply(content))]);
-    match serialization {
-        Serialization::Content(media_type) => single(&content(media_type, value)),
-        Serialization::Plain if is_nested(value) => single(&value.to_string()),
-        Serialization::Plain => Writer { style: Style::Form, explode: true, escape }.pairs(name, value),
-        Serialization::Style { style, explode, allow_reserved } => {
-            let lenient = if reserved.location == "cookie" { Escape::Cookie } else { Escape::Query };
-            let escape = if *allow_reserved { lenient } else { escape };
-            let pairs = Writer { style: *style, explode: *explode, escape }.pairs(name, value)?;
-            reserved.check_pairs(&pairs, name)?;
-            Ok(pairs)
-        }
-    }
-}
-
-/// Joins pairs with `&`, or with `; ` for cookies.
-pub(crate) fn joined(pairs: &[Pair], delimiter: &str) -> String {
-    let equations: Vec<String> = pairs.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    equations.join(delimiter)
-}
-
 fn query(operation: &Operation, arguments: Arguments<'_>) -> Result<String, ToolError> {
     let reserved = Reserved { location: "query", credentials: &operation.credentials };
     let mut query = joined(&all_pairs(operation, Location::Query, reserved, arguments)?, "&");
@@ -230,7 +146,7 @@ fn query(operation: &Operation, arguments: Arguments<'_>) -> Result<String, Tool
 fn whole_query(parameter: &Parameter, value: &Value, reserved: Reserved<'_>) -> Result<String, Unwritable> {
     match (&parameter.serialization, value) {
         (Serialization::Content(media_type), Value::Object(_))
-            if BodyKind::of(media_type) == BodyKind::Form =>
+            if BodyKind::from_media_type(media_type) == BodyKind::Form =>
         {
             let writer = Writer { style: Style::Form, explode: true, escape: Escape::Reserved };
             let pairs = writer.pairs(&parameter.name, value)?;

@@ -1,40 +1,46 @@
 //! Schemas of a document become JSON Schema (draft 2020-12) with their own definitions.
 
-use super::budget::{Meter, of_text};
-use super::definitions::Definitions;
-use super::document::{Document, Node, Version};
-use super::hidden::{Around, HiddenMembers};
-use super::readable::{head, readable};
-use super::schema_parts::{
-    base64_text, in_definitions, null_allowed, outline, with_bounds, with_example, with_type,
-};
-use super::{OpenApiIssue, OpenApiLimits};
+mod definitions;
+mod digest;
+mod hidden;
+mod keywords;
+mod readable;
+
+pub(crate) use digest::{DIGEST, digest};
+pub(crate) use hidden::HiddenMembers;
+pub(crate) use keywords::{Direction, with_example};
+pub(crate) use readable::{head, readable};
+
+use crate::client::document::{Document, Meter, Node, OpenApiIssue, OpenApiLimits, Version, below, of_text};
+use definitions::Definitions;
+use hidden::Around;
+use keywords::{base64_text, in_definitions, null_allowed, outline, with_bounds, with_type};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeSet, HashMap};
 use toolkit_core::foreign::{hides_text, is_clean};
 use toolkit_core::schema::keyword::{Holds, Keyword, Role};
 
 /// Writes schemas of one tool, and collects the definitions that they refer to.
-pub(super) struct SchemaWriter<'d> {
-    pub(super) document: &'d Document,
+pub(crate) struct SchemaWriter<'d> {
+    pub(crate) document: &'d Document,
     hidden: HiddenMembers<'d>,
     /// The maximum length of a description, in characters.
-    pub(super) description: usize,
+    pub(crate) description: usize,
     /// The level below which a schema is replaced by its type. Members and items are one level below their schema.
     deepest: usize,
     /// The deepest level that was reached.
-    pub(super) reached: usize,
+    pub(crate) reached: usize,
     /// Whether a schema was replaced.
-    pub(super) is_cut: bool,
+    pub(crate) is_cut: bool,
     definitions: Definitions<'d>,
     /// What was written, which ends the writing of a schema that is too large.
-    pub(super) meter: Meter,
-    pub(super) issues: BTreeSet<OpenApiIssue>,
+    pub(crate) meter: Meter,
+    pub(crate) issues: BTreeSet<OpenApiIssue>,
 }
 
 impl<'d> SchemaWriter<'d> {
     /// Creates a writer of schemas in the direction of `hidden`.
-    pub(super) fn new(hidden: HiddenMembers<'d>, limits: &OpenApiLimits, deepest: usize) -> Self {
+    pub(crate) fn new(hidden: HiddenMembers<'d>, limits: &OpenApiLimits, deepest: usize) -> Self {
         Self {
             document: hidden.document,
             hidden,
@@ -50,7 +56,7 @@ impl<'d> SchemaWriter<'d> {
 
     /// Writes the schemas that were referred to, those of the upper levels first, and returns all by their names; `None` if
     /// the whole schema is larger than its limit for sure.
-    pub(super) fn definitions(&mut self) -> Option<Map<String, Value>> {
+    pub(crate) fn definitions(&mut self) -> Option<Map<String, Value>> {
         while !self.meter.is_full()
             && let Some((level, node)) = self.definitions.next()
         {
@@ -65,7 +71,7 @@ impl<'d> SchemaWriter<'d> {
     }
 
     /// Returns a description as the model reads it.
-    pub(super) fn text(&mut self, text: &str, place: &str) -> String {
+    pub(crate) fn text(&mut self, text: &str, place: &str) -> String {
         let head = head(text, self.description);
         self.meter.add(of_text(head.len()), 0);
         if hides_text(head) {
@@ -77,7 +83,7 @@ impl<'d> SchemaWriter<'d> {
     }
 
     /// Writes a schema, which may be a part of another one for the same value.
-    pub(super) fn schema(&mut self, node: &Node<'d>, level: usize, outer: Option<&Around<'_, 'd>>) -> Value {
+    pub(crate) fn schema(&mut self, node: &Node<'d>, level: usize, outer: Option<&Around<'_, 'd>>) -> Value {
         if !self.meter.add(1, 0) {
             return json!({});
         }
@@ -251,7 +257,7 @@ impl<'d> SchemaWriter<'d> {
         if !self.meter.add(mapped.map_or(0, Map::len), 0) {
             return;
         }
-        let mapping = Mapping::of(self.document, &discriminator);
+        let mapping = Mapping::new(self.document, &discriminator);
         for (branch, original) in branches.iter_mut().zip(node.items(keyword)) {
             let Some(reference) = original.text("$ref") else { continue };
             let Ok(target) = self.document.target(reference, &original.place) else { continue };
@@ -259,7 +265,7 @@ impl<'d> SchemaWriter<'d> {
             if !self.meter.add(values.len(), values.iter().map(|value| value.len()).sum()) {
                 break;
             }
-            let own = target.value.pointer(&super::document::below("/properties", property));
+            let own = target.value.pointer(&below("/properties", property));
             let has_own = own.is_some_and(|own| own.get("const").is_some() || own.get("enum").is_some());
             if let Value::Object(branch) = branch
                 && !has_own
@@ -283,7 +289,7 @@ struct Mapping<'d> {
 }
 
 impl<'d> Mapping<'d> {
-    fn of(document: &Document, discriminator: &Node<'d>) -> Self {
+    fn new(document: &Document, discriminator: &Node<'d>) -> Self {
         let mut mapping = Self { values: Vec::new(), by_place: HashMap::new(), by_name: HashMap::new() };
         for (index, (value, target)) in discriminator.members("mapping").into_iter().enumerate() {
             let reference = target.value.as_str().unwrap_or_default();

@@ -1,16 +1,15 @@
 //! The service that the operations of a document belong to: one HTTP client for all calls.
 
-use crate::error::{OpenApiError, OpenApiErrorKind};
+mod request_settings;
 
-use super::address::join;
-use super::answer::{Answer, Problem, paging};
-use super::attachments::Attachments;
-use super::document::Document;
-use super::operation::Operation;
-use super::request::field::Arguments;
-use super::request::request;
-use super::request_settings::RequestSettings;
-use super::security::{Authorization, CallerCredentials, authorize, is_open};
+pub(crate) use request_settings::RequestSettings;
+
+use crate::client::answer::{Answer, Problem, paging};
+use crate::client::document::{Document, join};
+use crate::client::operation::Operation;
+use crate::client::request::{Arguments, Attachments, request};
+use crate::client::security::{Authorization, CallerCredentials, authorize, is_open};
+use crate::error::{OpenApiError, OpenApiErrorKind};
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, HeaderName, HeaderValue, LOCATION, USER_AGENT};
 use http::{Method, Request, StatusCode, Uri};
@@ -44,7 +43,7 @@ const FAILURE_BYTES: usize = 64 << 10;
 const FAILURE_TIME: Duration = Duration::from_secs(5);
 
 /// The service: its document, the settings of its requests, and the HTTP clients.
-pub(super) struct Service {
+pub(crate) struct Service {
     document: Arc<Document>,
     settings: RequestSettings,
     headers: Vec<(HeaderName, HeaderValue)>,
@@ -62,7 +61,7 @@ impl Service {
     ///
     /// # Errors
     /// The base URL or a header of the program is not legal.
-    pub(super) fn new(document: Arc<Document>, settings: RequestSettings) -> Result<Self, OpenApiError> {
+    pub(crate) fn new(document: Arc<Document>, settings: RequestSettings) -> Result<Self, OpenApiError> {
         let faulty = |error: HttpError| OpenApiError::new(OpenApiErrorKind::Request, error.to_string());
         if let Some(url) = &settings.base_url {
             parse_url(url).map_err(faulty)?;
@@ -82,7 +81,7 @@ impl Service {
     }
 
     /// Starts a call of an operation. `arguments` are the text of a JSON object, in their normal form.
-    pub(super) fn call<'a>(
+    pub(crate) fn call<'a>(
         &'a self,
         operation: &'a Operation,
         arguments: &'a str,
@@ -315,7 +314,7 @@ fn redirected(answer: &Answer) -> ToolOutput {
 ///
 /// # Errors
 /// The address is no URL, there is no answer, or it is no success.
-pub(super) async fn fetch_document(
+pub(crate) async fn fetch_document(
     url: &str,
     settings: &RequestSettings,
     max_bytes: usize,

@@ -1,6 +1,12 @@
 //! The tools of a document.
 
-use super::{OpenApiIssue, OpenApiToolsBuilder};
+mod builder;
+mod request_options;
+mod tool;
+
+pub use builder::OpenApiToolsBuilder;
+
+use crate::client::document::OpenApiIssue;
 use crate::error::OpenApiError;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -38,12 +44,12 @@ use toolkit_core::{
 /// ```
 #[doc(alias("swagger", "from_openapi"))]
 pub struct OpenApiTools {
-    pub(super) tools: Vec<Arc<dyn Tool>>,
+    tools: Vec<Arc<dyn Tool>>,
     /// The indices of the tools, by their names.
-    pub(super) by_name: BTreeMap<String, usize>,
-    pub(super) issues: Vec<OpenApiIssue>,
+    by_name: BTreeMap<String, usize>,
+    issues: Vec<OpenApiIssue>,
     /// Whether the tools are found by tool search.
-    pub(super) has_search: bool,
+    has_search: bool,
 }
 
 impl OpenApiTools {

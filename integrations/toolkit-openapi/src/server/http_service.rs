@@ -90,8 +90,8 @@ impl HttpService {
     }
 
     fn route(&self, path: &str) -> Option<Route> {
-        let below = path.strip_prefix(self.api.path.as_str()).and_then(Route::of);
-        below.or_else(|| Route::of(path).filter(|_| self.may_be_nested))
+        let below = path.strip_prefix(self.api.path.as_str()).and_then(Route::from_path);
+        below.or_else(|| Route::from_path(path).filter(|_| self.may_be_nested))
     }
 }
 

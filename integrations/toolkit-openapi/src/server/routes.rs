@@ -15,7 +15,7 @@ pub(super) enum Route {
 
 impl Route {
     /// Returns the route of a path below the path of the server.
-    pub(super) fn of(path: &str) -> Option<Self> {
+    pub(super) fn from_path(path: &str) -> Option<Self> {
         match path {
             "/" => return Some(Self::Page),
             "/openapi.json" => return Some(Self::Document),
@@ -65,7 +65,7 @@ mod tests {
             ("//", None),
             ("", None),
         ] {
-            assert_eq!(Route::of(path), expected, "{path}");
+            assert_eq!(Route::from_path(path), expected, "{path}");
         }
     }
 }

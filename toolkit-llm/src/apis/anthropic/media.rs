@@ -1,8 +1,8 @@
 //! Converts the contents of messages and results to content blocks.
 
-use crate::fields::text;
-use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, canonical, media_of};
-use crate::results::{is_blank, unsendable};
+use crate::facts::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, canonical, media_of};
+use crate::history::results::{is_blank, unsendable};
+use crate::json::fields::text;
 use serde_json::{Value, json};
 use toolkit_core::output::{Content, JsonText, Media, MediaData};
 

@@ -1,14 +1,13 @@
 //! Reads what a response contains: calls, text and reasoning.
 
 use super::{Anthropic, FACTS};
-use crate::WireError;
 use crate::call::{DecodedPayload, Message, WireCall};
 use crate::codec::ResponseCodec;
-use crate::error::{check_role, failed, reported_error};
-use crate::fields::{Fields, element, field, text, unknown};
 use crate::hosted::{HostedCall, HostedPart};
+use crate::json::error::{check_role, failed, reported_error};
+use crate::json::fields::{Fields, element, field, text, unknown};
+use crate::json::{WireError, texts};
 use crate::response::{FinishReason, Response};
-use crate::texts;
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 

@@ -1,11 +1,10 @@
 //! Requests of the Messages API: thinking, cache points and the container of a turn.
 
 use crate::apis::claude::drop_sampling;
+use crate::facts::Server;
 use crate::message::{AssistantMessage, Message, NativeMessages};
 use crate::model::{CachePoint, Effort, ModelRequest, PromptCache, Thinking};
-use crate::transport::{
-    CacheSupport, InstructionsField, RequestBuilder, RequestFacts, Server, Tier, with_lifetime,
-};
+use crate::request::{CacheSupport, InstructionsField, RequestBuilder, RequestFacts, Tier, with_lifetime};
 use serde_json::{Value, json};
 use toolkit_core::ToolChoice;
 use toolkit_schema::SchemaDialect;

@@ -3,17 +3,16 @@
 
 use super::Anthropic;
 use super::read::{hosted, read_call};
-use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
-use crate::error::event_fields;
-use crate::fields::{Fields, append, push_text, set, set_at, text};
 use crate::hosted::HostedPart;
+use crate::json::error::event_fields;
+use crate::json::fields::{Fields, append, push_text, set, set_at, text};
+use crate::json::{WireError, texts};
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
 use crate::stream::part::{PartCodec, StreamedPart};
 use crate::stream::parts::Parts;
-use crate::texts;
 use serde_json::{Value, json};
 use std::slice;
 

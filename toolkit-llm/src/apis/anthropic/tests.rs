@@ -2,5 +2,4 @@
 //!
 //! Single payloads, messages and streams are in `tests/data` of this crate.
 
-mod properties;
 mod unfinished;

@@ -2,16 +2,17 @@
 
 use super::media::{blocks, text_block};
 use super::{Anthropic, FACTS, unfinished};
+use crate::call::pairing::{CallKey, Entry, NO_OUTPUT};
 use crate::call::{Arguments, Message, OutgoingCall};
-use crate::codec::{DefinitionCodec, HistoryCodec, RepairCodec, ResultCodec};
-use crate::declaration::DefinitionEncoder;
-use crate::fields::{Fields, set, set_at, text};
-use crate::pairing::{CallKey, Entry, NO_OUTPUT};
-use crate::repair::{part_entries, user_message};
-use crate::result_rule::{CallIds, Replies, ResultPlace, ResultRule};
-use crate::results::{error_message, is_blank};
-use crate::texts;
-use crate::tool_config::{ChoiceCodec, EncodedToolConfig, without_set};
+use crate::codec::{HistoryCodec, RepairCodec, ResultCodec};
+use crate::definitions::EncodedToolConfig;
+use crate::definitions::declaration::{DefinitionCodec, DefinitionEncoder};
+use crate::definitions::tool_config::{ChoiceCodec, without_set};
+use crate::facts::result_rule::{CallIds, Replies, ResultPlace, ResultRule};
+use crate::history::repair::{part_entries, user_message};
+use crate::history::results::{error_message, is_blank};
+use crate::json::fields::{Fields, set, set_at, text};
+use crate::json::texts;
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::call::{ToolChoice, ToolConfig};
@@ -155,7 +156,7 @@ impl HistoryCodec for Anthropic {
         }
         // The service refuses a message that ends with a thinking block. A response that was cut off during
         // thinking ends like this.
-        while ends_with_thinking(&blocks) {
+        while unfinished::ends_with_thinking(&blocks) {
             blocks.pop();
         }
         assistant(blocks)
@@ -178,10 +179,6 @@ impl HistoryCodec for Anthropic {
         }
         json!({"role": "user", "content": blocks})
     }
-}
-
-pub(super) fn ends_with_thinking(blocks: &[Value]) -> bool {
-    blocks.last().is_some_and(|block| matches!(text(block, "type"), "thinking" | "redacted_thinking"))
 }
 
 fn assistant(blocks: Vec<Value>) -> Vec<Value> {

@@ -1,8 +1,8 @@
 //! Converts the contents of messages and results to content blocks.
 
-use crate::fields::{Fields, set, text};
-use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, canonical};
-use crate::results::unsendable;
+use crate::facts::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, canonical};
+use crate::history::results::unsendable;
+use crate::json::fields::{Fields, set, text};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use toolkit_core::name::fnv1a;

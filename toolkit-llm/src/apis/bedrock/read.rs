@@ -3,10 +3,10 @@
 use super::{Bedrock, FACTS};
 use crate::call::{DecodedPayload, Message, WireCall};
 use crate::codec::ResponseCodec;
-use crate::error::{Report, check_role, failed, reported_error};
-use crate::fields::{Fields, element, field, list, object, text, unknown};
+use crate::json::error::{Report, check_role, failed, reported_error};
+use crate::json::fields::{Fields, element, field, list, object, text, unknown};
+use crate::json::{WireError, texts};
 use crate::response::{FinishReason, Response};
-use crate::{WireError, texts};
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 

@@ -3,11 +3,11 @@
 use super::Bedrock;
 use super::media::number_documents;
 use super::read::is_call;
+use crate::call::pairing::{CallKey, Entry, NO_OUTPUT};
 use crate::codec::RepairCodec;
-use crate::fields::{Fields, set_at, text};
-use crate::pairing::{CallKey, Entry, NO_OUTPUT};
-use crate::repair::part_entries;
-use crate::result_rule::{CallIds, Replies, ResultPlace, ResultRule};
+use crate::facts::result_rule::{CallIds, Replies, ResultPlace, ResultRule};
+use crate::history::repair::part_entries;
+use crate::json::fields::{Fields, set_at, text};
 use serde_json::{Value, json};
 use toolkit_schema::SchemaLoss;
 

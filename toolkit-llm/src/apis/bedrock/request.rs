@@ -1,10 +1,9 @@
 //! Requests of Bedrock's Converse API.
 
 use crate::apis::claude::drop_sampling;
+use crate::facts::Server;
 use crate::model::{CachePoint, PromptCache};
-use crate::transport::{
-    CacheSupport, InstructionsField, RequestBuilder, RequestFacts, Server, Tier, with_lifetime,
-};
+use crate::request::{CacheSupport, InstructionsField, RequestBuilder, RequestFacts, Tier, with_lifetime};
 use serde_json::{Value, json};
 use toolkit_schema::SchemaDialect;
 

@@ -3,16 +3,15 @@
 
 use super::Bedrock;
 use super::read::{is_call, read_call};
-use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
-use crate::error::{Report, event_fields};
-use crate::fields::{append, push_text, set, set_at, text};
+use crate::json::error::{Report, event_fields};
+use crate::json::fields::{append, push_text, set, set_at, text};
+use crate::json::{WireError, texts};
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
 use crate::stream::part::{PartCodec, StreamedPart};
 use crate::stream::parts::Parts;
-use crate::texts;
 use serde_json::{Value, json};
 
 const EVENTS: [&str; 6] =

@@ -1,10 +1,9 @@
 //! Reads the message of a response.
 
 use super::{Cohere, FACTS};
-use crate::WireError;
 use crate::apis::chat_messages::ChatResponse;
-use crate::fields::{Fields, element, field, optional, text};
-use crate::texts;
+use crate::json::fields::{Fields, element, field, optional, text};
+use crate::json::{WireError, texts};
 use serde_json::Value;
 
 impl ChatResponse for Cohere {

@@ -3,10 +3,10 @@
 use super::Cohere;
 use crate::apis::chat_messages::is_call;
 use crate::call::id;
+use crate::call::pairing::{CallKey, Entry, NO_OUTPUT};
 use crate::codec::RepairCodec;
-use crate::fields::{list, text};
-use crate::pairing::{CallKey, Entry, NO_OUTPUT};
-use crate::result_rule::ResultRule;
+use crate::facts::result_rule::ResultRule;
+use crate::json::fields::{list, text};
 use serde_json::{Value, json};
 
 /// Each result directly follows its call.

@@ -1,7 +1,8 @@
 //! Requests of Cohere's Chat API.
 
+use crate::facts::Server;
 use crate::model::Thinking;
-use crate::transport::{RequestBuilder, RequestFacts, Server};
+use crate::request::{RequestBuilder, RequestFacts};
 use serde_json::json;
 
 static FACTS: RequestFacts = RequestFacts {

@@ -1,18 +1,17 @@
 //! Streamed messages. Content parts and calls have separate indices.
 
 use super::Cohere;
-use crate::WireError;
 use crate::apis::chat_messages::{is_call, read_call};
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
-use crate::error::{Report, event_fields};
-use crate::fields::{Fields, push_text, set, set_at, text};
+use crate::json::error::{Report, event_fields};
+use crate::json::fields::{Fields, push_text, set, set_at, text};
+use crate::json::{WireError, texts};
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
 use crate::stream::part::{PartCodec, PartKey, StreamedPart};
 use crate::stream::parts::Parts;
 use crate::stream::scan::ObjectScanner;
-use crate::texts;
 use serde_json::{Value, json};
 
 /// The fields of a message whose content is spread over several events.

@@ -2,15 +2,15 @@
 
 use super::{Cohere, FACTS};
 use crate::apis::chat_messages::ToolMessages;
-use crate::apis::openai::Contents;
-use crate::apis::openai::function_call;
+use crate::apis::openai::{Contents, function_call};
 use crate::call::{Message, OutgoingCall};
 use crate::codec::HistoryCodec;
-use crate::fields::{Fields, set};
-use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls};
-use crate::results::{output_parts, output_text, result_text};
-use crate::texts;
-use crate::tool_config::{ChoiceCodec, EncodedToolConfig, without_set};
+use crate::definitions::EncodedToolConfig;
+use crate::definitions::tool_config::{ChoiceCodec, without_set};
+use crate::facts::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls};
+use crate::history::results::{output_parts, output_text, result_text};
+use crate::json::fields::{Fields, set};
+use crate::json::texts;
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::call::{ToolChoice, ToolConfig};
@@ -52,7 +52,7 @@ impl HistoryCodec for Cohere {
         set(&mut fields, "id", call.id);
         set(&mut fields, "type", "function");
         let arguments = call.arguments.into_text();
-        function_call(fields, call.name, crate::history::arguments(&arguments))
+        function_call(fields, call.name, crate::call::sanitize::arguments(&arguments))
     }
 
     /// Writes a message with all fields received, except empty ones. A message without text and calls is

@@ -1,7 +1,7 @@
 //! The media items that models accept, and their parts.
 
-use crate::media::{MediaKind, MediaRule, MediaTable, Urls, accepted, essence};
-use crate::results::unsendable;
+use crate::facts::media::{MediaKind, MediaRule, MediaTable, Urls, accepted, essence};
+use crate::history::results::unsendable;
 use serde_json::{Value, json};
 use toolkit_core::output::{Content, Media, MediaData};
 

@@ -3,15 +3,14 @@
 
 use super::spelling::{get, list};
 use super::{FACTS, Gemini};
-use crate::WireError;
+use crate::call::pairing::CallKey;
 use crate::call::{DecodedPayload, Message, WireCall};
 use crate::codec::ResponseCodec;
-use crate::error::{Report, check_role, failed};
-use crate::fields::{Fields, camel, element, field, is_true, optional, text};
 use crate::hosted::{HostedCall, HostedPart};
-use crate::pairing::CallKey;
+use crate::json::error::{Report, check_role, failed};
+use crate::json::fields::{Fields, camel, element, field, is_true, optional, text};
+use crate::json::{WireError, texts};
 use crate::response::{FinishReason, Response};
-use crate::texts;
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 

@@ -1,7 +1,8 @@
 //! Requests of `generateContent`.
 
+use crate::facts::Server;
 use crate::model::{Effort, Thinking};
-use crate::transport::{InstructionsField, RequestBuilder, RequestFacts, Server, Tier};
+use crate::request::{InstructionsField, RequestBuilder, RequestFacts, Tier};
 use serde_json::json;
 use toolkit_schema::__private::LoopExits;
 

@@ -1,6 +1,6 @@
 //! Field names in both spellings: `functionCall` and `function_call` are the same field.
 
-use crate::fields::{Fields, camel};
+use crate::json::fields::{Fields, camel};
 use serde_json::Value;
 
 /// Returns the value of a field in either spelling, such as `functionCall` and `function_call`. `name` is in camel

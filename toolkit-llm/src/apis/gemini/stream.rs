@@ -8,17 +8,16 @@ use super::read::{
     beside, block, failure, finish, function, hosted, no_content, read_call, reported_error, says_something,
 };
 use super::spelling::{get, list};
-use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
-use crate::fields::{Fields, camel, element, field, is_true, object, set, text};
 use crate::hosted::HostedPart;
+use crate::json::fields::{Fields, camel, element, field, is_true, object, set, text};
+use crate::json::{WireError, texts};
 use crate::response::FinishReason;
 use crate::stream::assembly::{Assembly, StreamedMessage};
 use crate::stream::merge::overlay;
 use crate::stream::part::{PartCodec, PartKey, StreamedPart};
 use crate::stream::parts::Parts;
-use crate::texts;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 

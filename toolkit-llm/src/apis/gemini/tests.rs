@@ -1,8 +1,8 @@
 //! Property tests of random payloads, calls and streams.
 
-use crate::ApiFormat::Gemini;
-use crate::StreamEvent;
 use crate::apis::gemini::FACTS;
+use crate::facts::ApiFormat::Gemini;
+use crate::stream::StreamEvent;
 use crate::tests::{any_json, check_payload, check_round_trip};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;

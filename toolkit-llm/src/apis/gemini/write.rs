@@ -6,17 +6,18 @@ use super::read::{WireResult, read_call, says_something};
 use super::references::{has_reference, references_to_text};
 use super::spelling::{get, key, list};
 use super::{FACTS, Gemini};
-use crate::call::{Message, OutgoingCall};
-use crate::codec::{DefinitionCodec, HistoryCodec, RepairCodec, ResultCodec};
-use crate::declaration::{DefinitionEncoder, take_named};
-use crate::fields::{Fields, camel, set, text};
-use crate::media::{MediaTable, accepted, media_of};
-use crate::pairing::{CallKey, Entry, NO_OUTPUT};
-use crate::repair::{part_entries, user_message};
-use crate::result_rule::{CallIds, Replies, ResultPlace, ResultRule};
-use crate::results::{attachments, output_text, result_text};
-use crate::tool_config::{ChoiceCodec, EncodedToolConfig};
-use crate::{history, ids, texts};
+use crate::call::pairing::{CallKey, Entry, NO_OUTPUT};
+use crate::call::{Message, OutgoingCall, ids, sanitize};
+use crate::codec::{HistoryCodec, RepairCodec, ResultCodec};
+use crate::definitions::EncodedToolConfig;
+use crate::definitions::declaration::{DefinitionCodec, DefinitionEncoder, take_named};
+use crate::definitions::tool_config::ChoiceCodec;
+use crate::facts::media::{MediaTable, accepted, media_of};
+use crate::facts::result_rule::{CallIds, Replies, ResultPlace, ResultRule};
+use crate::history::repair::{part_entries, user_message};
+use crate::history::results::{attachments, output_text, result_text};
+use crate::json::fields::{Fields, camel, set, text};
+use crate::json::texts;
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::call::{ToolChoice, ToolConfig};
@@ -313,7 +314,7 @@ impl ResultCodec for Gemini {
         let parts = results.iter().map(|result| encode_result(table, result, names));
         let mut messages = user_message("parts", parts.collect());
         let attached = results.iter().zip(ids).flat_map(|(result, id)| {
-            let name = history::name(FACTS.names, names.spell(&result.name)).into_owned();
+            let name = sanitize::name(FACTS.names, names.spell(&result.name)).into_owned();
             attachments(table, result, id, name)
         });
         let attached = attached.flat_map(|(label, content)| {
@@ -329,7 +330,7 @@ fn encode_result(table: &MediaTable, result: &ToolResult, names: &WireNames) -> 
         Ok(output) => json!({"output": output_value(table, output)}),
         Err(error) => json!({"error": error.message()}),
     };
-    let name = history::name(FACTS.names, names.spell(&result.name));
+    let name = sanitize::name(FACTS.names, names.spell(&result.name));
     let mut answer = self::result(sendable_id(result.call_id.as_str()), &name, response);
     let contents = result.outcome.as_ref().map_or(&[][..], ToolOutput::content);
     let media = contents.iter().filter_map(|content| accepted(table.results, content));

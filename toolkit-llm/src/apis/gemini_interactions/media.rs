@@ -1,8 +1,8 @@
 //! Converts contents to the content blocks of steps.
 
-use crate::fields::{Fields, set};
-use crate::media::{MediaKind, MediaRule, MediaTable, Urls, accepted, canonical};
-use crate::results::unsendable;
+use crate::facts::media::{MediaKind, MediaRule, MediaTable, Urls, accepted, canonical};
+use crate::history::results::unsendable;
+use crate::json::fields::{Fields, set};
 use serde_json::{Value, json};
 use toolkit_core::output::{Content, MediaData};
 

@@ -3,10 +3,10 @@
 use super::{FACTS, GeminiInteractions};
 use crate::call::{DecodedPayload, Message, WireCall};
 use crate::codec::ResponseCodec;
-use crate::error::{failed, reported_error};
-use crate::fields::{Fields, text, unknown};
+use crate::json::error::{failed, reported_error};
+use crate::json::fields::{Fields, text, unknown};
+use crate::json::{WireError, texts};
 use crate::response::{FinishReason, Response};
-use crate::{WireError, texts};
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 

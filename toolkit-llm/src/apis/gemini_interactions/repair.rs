@@ -4,10 +4,10 @@ use super::GeminiInteractions;
 use super::read::{is_call, read_call};
 use super::write::result;
 use crate::call::id;
+use crate::call::pairing::{CallKey, Entry, NO_OUTPUT};
 use crate::codec::RepairCodec;
-use crate::fields::text;
-use crate::pairing::{CallKey, Entry, NO_OUTPUT};
-use crate::result_rule::{ResultPlace, ResultRule};
+use crate::facts::result_rule::{ResultPlace, ResultRule};
+use crate::json::fields::text;
 use serde_json::Value;
 
 pub(super) const RESULTS: ResultRule = ResultRule { place: ResultPlace::AfterCall, ..ResultRule::PLAIN };

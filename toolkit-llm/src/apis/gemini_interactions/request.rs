@@ -1,7 +1,8 @@
 //! Requests of Gemini's Interactions API.
 
+use crate::facts::Server;
 use crate::model::{Effort, Thinking};
-use crate::transport::{InstructionsField, RequestBuilder, RequestFacts, Server};
+use crate::request::{InstructionsField, RequestBuilder, RequestFacts};
 use serde_json::json;
 use toolkit_schema::__private::LoopExits;
 

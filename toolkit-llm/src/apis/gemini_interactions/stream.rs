@@ -2,17 +2,16 @@
 
 use super::GeminiInteractions;
 use super::read::{is_call, read_call};
-use crate::WireError;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
-use crate::error::event_fields;
-use crate::fields::{append, list, push_text, set, text};
+use crate::json::error::event_fields;
+use crate::json::fields::{append, list, push_text, set, text};
+use crate::json::{WireError, texts};
 use crate::response::FinishReason;
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
 use crate::stream::part::{PartCodec, StreamedPart};
 use crate::stream::parts::Parts;
-use crate::texts;
 use serde_json::{Value, json};
 
 impl StreamCodec for GeminiInteractions {

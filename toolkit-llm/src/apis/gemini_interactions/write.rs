@@ -2,13 +2,13 @@
 
 use super::media::{self, media_block, text_block};
 use super::{FACTS, GeminiInteractions};
-use crate::call::{Message, OutgoingCall};
-use crate::codec::{DefinitionCodec, HistoryCodec, ResultCodec};
-use crate::declaration::DefinitionEncoder;
-use crate::fields::{Fields, set, set_in, text};
-use crate::history;
-use crate::results::{output_parts, output_text, unsendable};
-use crate::tool_config::{ChoiceCodec, EncodedToolConfig};
+use crate::call::{Message, OutgoingCall, sanitize};
+use crate::codec::{HistoryCodec, ResultCodec};
+use crate::definitions::EncodedToolConfig;
+use crate::definitions::declaration::{DefinitionCodec, DefinitionEncoder};
+use crate::definitions::tool_config::ChoiceCodec;
+use crate::history::results::{output_parts, output_text, unsendable};
+use crate::json::fields::{Fields, set, set_in, text};
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::call::{ToolChoice, ToolConfig};
@@ -99,7 +99,7 @@ pub(super) fn result(id: &str, name: &str, result: Value, is_error: bool) -> Val
 impl ResultCodec for GeminiInteractions {
     fn encode_results(&self, results: &[ToolResult], ids: &[String], names: &WireNames) -> Vec<Value> {
         let steps = results.iter().zip(ids).map(|(given, id)| {
-            let name = history::name(FACTS.names, names.spell(&given.name));
+            let name = sanitize::name(FACTS.names, names.spell(&given.name));
             match &given.outcome {
                 Ok(output) => result(id, &name, output_value(output), false),
                 Err(error) => result(id, &name, error.message().into(), true),

@@ -1,10 +1,9 @@
 //! Reads the message of a response.
 
 use super::{FACTS, Ollama};
-use crate::WireError;
 use crate::apis::chat_messages::ChatResponse;
-use crate::fields::{Fields, field, optional};
-use crate::texts;
+use crate::json::fields::{Fields, field, optional};
+use crate::json::{WireError, texts};
 
 impl ChatResponse for Ollama {
     const NAME: &'static str = FACTS.name;

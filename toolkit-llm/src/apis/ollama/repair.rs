@@ -3,11 +3,11 @@
 use super::Ollama;
 use super::write::message;
 use crate::apis::chat_messages::read_call;
+use crate::call::pairing::{CallKey, Entry, NO_OUTPUT};
 use crate::call::{WireCall, id};
 use crate::codec::RepairCodec;
-use crate::fields::{list, text};
-use crate::pairing::{CallKey, Entry, NO_OUTPUT};
-use crate::result_rule::ResultRule;
+use crate::facts::result_rule::ResultRule;
+use crate::json::fields::{list, text};
 use serde_json::Value;
 
 /// The results are in the order of the calls, because only their order distinguishes results without an id.

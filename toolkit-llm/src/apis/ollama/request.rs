@@ -1,7 +1,8 @@
 //! Requests of Ollama's own API.
 
+use crate::facts::Server;
 use crate::model::{Effort, Thinking};
-use crate::transport::{RequestBuilder, RequestFacts, Server};
+use crate::request::{RequestBuilder, RequestFacts};
 
 static FACTS: RequestFacts = RequestFacts {
     provider: "ollama",

@@ -1,17 +1,16 @@
 //! Streamed responses. Each line is a response with the next piece of the message.
 
 use super::Ollama;
-use crate::WireError;
 use crate::apis::chat_messages::read_call;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
-use crate::error::event_fields;
-use crate::fields::{list, object, set, set_at};
+use crate::json::error::event_fields;
+use crate::json::fields::{list, object, set, set_at};
+use crate::json::{WireError, texts};
 use crate::response::FinishReason;
 use crate::stream::assembly::Assembly;
 use crate::stream::merge::{join, overlay};
 use crate::stream::part::PartCodec;
-use crate::texts;
 use serde_json::Value;
 
 impl StreamCodec for Ollama {

@@ -3,13 +3,14 @@
 use super::{FACTS, Ollama};
 use crate::apis::chat_messages::ToolMessages;
 use crate::apis::openai::function_call;
-use crate::call::{Message, OutgoingCall};
+use crate::call::{Message, OutgoingCall, ids, sanitize};
 use crate::codec::HistoryCodec;
-use crate::fields::{Fields, set};
-use crate::media::{MediaKind, MediaRule, MediaTable, Urls, accepted, base64};
-use crate::results::{output_text, result_text, unsendable};
-use crate::tool_config::{ChoiceCodec, EncodedToolConfig};
-use crate::{history, ids, texts};
+use crate::definitions::EncodedToolConfig;
+use crate::definitions::tool_config::ChoiceCodec;
+use crate::facts::media::{MediaKind, MediaRule, MediaTable, Urls, accepted, base64};
+use crate::history::results::{output_text, result_text, unsendable};
+use crate::json::fields::{Fields, set};
+use crate::json::texts;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use toolkit_core::ToolResult;
@@ -85,7 +86,7 @@ impl ToolMessages for Ollama {
         // Results in the histories of other programs may have no name, and the server does not require one.
         let name = match result.name.as_str() {
             "" => Cow::Borrowed(""),
-            name => history::name(FACTS.names, names.spell(name)),
+            name => sanitize::name(FACTS.names, names.spell(name)),
         };
         message(&name, sendable_id(id), &text)
     }

@@ -1,9 +1,9 @@
 //! Media items in user messages and beside results, in the form of Chat Completions.
 
+use crate::call::sanitize;
 use crate::facts::Facts;
-use crate::history;
-use crate::media::{MediaKind, MediaTable, accepted, address, base64, canonical, file_name};
-use crate::results::{attachments, output_text, result_text, unsendable};
+use crate::facts::media::{MediaKind, MediaTable, accepted, address, base64, canonical, file_name};
+use crate::history::results::{attachments, output_text, result_text, unsendable};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use toolkit_core::ToolResult;
@@ -61,7 +61,7 @@ impl Contents {
                 Err(error) => Cow::Borrowed(error.message()),
             };
             messages.push(json!({"role": "tool", "tool_call_id": id, "content": text}));
-            let name = history::name(Facts::PLAIN.names, names.spell(&result.name)).into_owned();
+            let name = sanitize::name(Facts::PLAIN.names, names.spell(&result.name)).into_owned();
             for (label, content) in attachments(self.table, result, id, name) {
                 attached.push(json!({"type": "text", "text": label}));
                 attached.extend(self.part(content));

@@ -1,7 +1,7 @@
 //! Requests of both APIs of OpenAI.
 
 use crate::model::{Effort, PromptCache, Thinking};
-use crate::transport::{CacheSupport, RequestBuilder, RequestFacts, Tier};
+use crate::request::{CacheSupport, RequestBuilder, RequestFacts, Tier};
 use serde_json::{Value, json};
 use toolkit_schema::SchemaDialect;
 

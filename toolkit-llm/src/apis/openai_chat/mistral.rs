@@ -3,8 +3,8 @@
 use super::write::messages;
 use crate::apis::openai::Contents;
 use crate::facts::MistralForm;
-use crate::fields::text;
-use crate::media::{MediaKind, MediaTable, Urls, address, file_name};
+use crate::facts::media::{MediaKind, MediaTable, Urls, address, file_name};
+use crate::json::fields::text;
 use serde_json::{Value, json};
 use toolkit_core::output::{Media, MediaData};
 

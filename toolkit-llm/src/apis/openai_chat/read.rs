@@ -1,13 +1,12 @@
 //! Reads the messages of a response: calls, text and reasoning.
 
 use super::{FACTS, OpenAiChat};
-use crate::WireError;
 use crate::call::{Arguments, DecodedPayload, Message, MessagePart, WireCall, is_same_object};
 use crate::codec::ResponseCodec;
-use crate::error::{Report, check_role, failed};
-use crate::fields::{Fields, element, field, only, optional, set, text};
+use crate::json::error::{Report, check_role, failed};
+use crate::json::fields::{Fields, element, field, only, optional, set, text};
+use crate::json::{WireError, texts};
 use crate::response::{FinishReason, Response, Usage, count};
-use crate::texts;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use toolkit_core::call::ProviderExtras;
@@ -138,7 +137,7 @@ fn no_message(fields: &Fields) -> WireError {
 pub(super) fn reported_error(fields: &Fields) -> Option<Report> {
     let choices = || fields.get("choices").and_then(Value::as_array).into_iter().flatten();
     let in_choice = || choices().find_map(|choice| choice.get("error").filter(|error| !error.is_null()));
-    crate::error::reported_error(fields).or_else(|| in_choice().map(Report::of))
+    crate::json::error::reported_error(fields).or_else(|| in_choice().map(Report::of))
 }
 
 /// Returns the texts of a message or a delta, each with `true` for reasoning.

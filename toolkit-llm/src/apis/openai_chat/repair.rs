@@ -3,9 +3,9 @@
 use super::OpenAiChat;
 use super::read::legacy;
 use crate::call;
+use crate::call::pairing::{CallKey, Entry, NO_OUTPUT};
 use crate::codec::RepairCodec;
-use crate::fields::{list, text};
-use crate::pairing::{CallKey, Entry, NO_OUTPUT};
+use crate::json::fields::{list, text};
 use serde_json::{Value, json};
 
 impl RepairCodec for OpenAiChat {

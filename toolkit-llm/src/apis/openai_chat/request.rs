@@ -1,7 +1,8 @@
 //! Requests of Chat Completions, to OpenAI and to servers that accept fewer fields.
 
 use crate::apis::openai::request::{OPENAI, write_key};
-use crate::transport::{CacheSupport, RequestFacts, Server};
+use crate::facts::Server;
+use crate::request::{CacheSupport, RequestFacts};
 use toolkit_schema::SchemaLoss;
 
 /// The reason reported for an option whose field only some servers with the API understand.

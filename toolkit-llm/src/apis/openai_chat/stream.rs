@@ -4,18 +4,17 @@ mod piece;
 
 use super::OpenAiChat;
 use super::read::{TEXTS, content_is_empty, legacy, read_call, reported_error, text_pieces};
-use crate::WireError;
 use crate::apis::openai::nested_call;
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
-use crate::error::failed;
-use crate::fields::{Fields, element, field, object, set, text};
+use crate::json::error::failed;
+use crate::json::fields::{Fields, element, field, object, set, text};
+use crate::json::{WireError, texts};
 use crate::response::FinishReason;
 use crate::stream::StreamEvent;
 use crate::stream::assembly::{Assembly, StreamedMessage};
 use crate::stream::merge::{join, overlay};
 use crate::stream::part::{PartCodec, StreamedPart};
-use crate::texts;
 use serde_json::Value;
 
 impl StreamCodec for OpenAiChat {

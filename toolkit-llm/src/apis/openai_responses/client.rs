@@ -5,7 +5,7 @@
 //! tool becomes an item of the type that the provider expects.
 
 use super::{CUSTOM, CUSTOM_OUTPUT, FACTS, FUNCTION, FUNCTION_OUTPUT, outputs};
-use crate::fields::{Fields, kind, text};
+use crate::json::fields::{Fields, kind, text};
 use serde_json::Value;
 use toolkit_core::ToolResult;
 use toolkit_core::call::ProviderExtras;
@@ -65,7 +65,7 @@ pub(super) static CUSTOM_CALL: CallKind = CallKind {
 };
 
 /// All kinds of calls to tools that the provider defines and the program runs.
-pub(super) static CLIENT: [CallKind; 6] = [
+pub(crate) static CLIENT: [CallKind; 6] = [
     CallKind {
         call: "shell_call",
         output: "shell_call_output",
@@ -208,6 +208,3 @@ pub(crate) fn answered(item: &Value) -> &str {
         (id, _) => id,
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -2,9 +2,9 @@
 //! in [`write`](super::write).
 
 use super::FACTS;
-use crate::fields::{Fields, is_true, set, text};
-use crate::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, address, file_name};
-use crate::results::{output_text, unsendable};
+use crate::facts::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, address, file_name};
+use crate::history::results::{output_text, unsendable};
+use crate::json::fields::{Fields, is_true, set, text};
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::error::ErrorKind;

@@ -2,14 +2,13 @@
 
 use super::client::CallKind;
 use super::{CUSTOM, FACTS, FUNCTION, OpenAiResponses};
-use crate::WireError;
 use crate::call::{self, DecodedPayload, Message, WireCall};
 use crate::codec::ResponseCodec;
-use crate::error::{check_role, failed, reported_error};
-use crate::fields::{Fields, copy, kind, list, set, text};
 use crate::hosted::{HostedCall, HostedPart};
+use crate::json::error::{check_role, failed, reported_error};
+use crate::json::fields::{Fields, copy, kind, list, set, text};
+use crate::json::{WireError, texts};
 use crate::response::{FinishReason, Response};
-use crate::texts;
 use serde_json::Value;
 use std::borrow::Cow;
 use toolkit_core::call::ProviderExtras;

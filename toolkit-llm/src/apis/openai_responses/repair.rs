@@ -3,10 +3,10 @@
 use super::client::{self, is_result};
 use super::{CUSTOM, CUSTOM_OUTPUT, FACTS, FUNCTION, FUNCTION_OUTPUT, OpenAiResponses, read};
 use crate::call::WireCall;
+use crate::call::pairing::{CallKey, Entry, NO_OUTPUT};
 use crate::codec::RepairCodec;
-use crate::fields::{Fields, copy, kind, set, set_at, text};
-use crate::pairing::{CallKey, Entry, NO_OUTPUT};
-use crate::result_rule::{CallIds, ResultPlace, ResultRule};
+use crate::facts::result_rule::{CallIds, ResultPlace, ResultRule};
+use crate::json::fields::{Fields, copy, kind, set, set_at, text};
 use serde_json::Value;
 use std::collections::HashSet;
 use toolkit_core::{ErrorKind, ToolError, ToolResult};

@@ -4,9 +4,10 @@
 //! back. With server state, the provider stores the responses, and requests contain only the new messages.
 
 use crate::apis::openai::request::{OPENAI, TIERS, write_effort};
+use crate::facts::Server;
 use crate::message::{Message, NativeMessages};
 use crate::model::{ModelRequest, ServerState, Thinking};
-use crate::transport::{InstructionsField, RequestBuilder, RequestFacts, Server};
+use crate::request::{InstructionsField, RequestBuilder, RequestFacts};
 use serde_json::{Value, json};
 
 static FACTS: RequestFacts = RequestFacts {

@@ -1,7 +1,7 @@
 //! Property tests of random payloads, calls and streams.
 
-use crate::ApiFormat::OpenAiResponses;
 use crate::apis::openai_responses::FACTS;
+use crate::facts::ApiFormat::OpenAiResponses;
 use crate::stream::StreamEvent;
 use crate::tests::{any_json, check_payload, check_round_trip};
 use proptest::collection::{btree_map, vec};

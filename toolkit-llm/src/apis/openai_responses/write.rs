@@ -3,13 +3,13 @@
 use super::client::{self, APPROVAL, CallKind, SEARCH};
 use super::outputs::{content_part, text_part};
 use super::{CUSTOM, FACTS, NAMESPACE, OpenAiResponses};
-use crate::DefinitionOptions;
 use crate::apis::openai::Form;
 use crate::call::{Message, Origin, OutgoingCall};
-use crate::codec::{DefinitionCodec, HistoryCodec, ResultCodec};
-use crate::declaration::{DefinitionEncoder, take_named};
-use crate::fields::{Fields, copy, kind, list, set, text};
-use crate::texts;
+use crate::codec::{HistoryCodec, ResultCodec};
+use crate::definitions::DefinitionOptions;
+use crate::definitions::declaration::{DefinitionCodec, DefinitionEncoder, take_named};
+use crate::json::fields::{Fields, copy, kind, list, set, text};
+use crate::json::texts;
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::definition::{ToolDefinition, ToolKind};

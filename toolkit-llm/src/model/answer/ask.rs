@@ -2,12 +2,10 @@
 
 use super::tool::{AnswerTools, instructions};
 use super::{Answer, AnswerMode};
-use crate::message::{AssistantMessage, Message, ToolMessage, UserMessage};
+use crate::message::{AssistantMessage, Message, ModelResponse, ToolMessage, UserMessage};
 use crate::model::answer::AnswerReader;
-use crate::model::{
-    Bill, ChatModel, ChatSpan, FinishReason, ModelError, ModelErrorKind, ModelRequest, ModelResponse,
-    OutputFormat,
-};
+use crate::model::{Bill, ChatModel, ChatSpan, ModelError, ModelErrorKind, ModelRequest, OutputFormat};
+use crate::response::FinishReason;
 use std::sync::Arc;
 use toolkit_core::{BuildError, ErrorKind, ToolChoice, ToolError, ToolParams, ToolResult};
 
@@ -157,8 +155,9 @@ impl Question {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ModelOptions, ScriptedModel, Usage, transport};
-    use serde_json::json;
+    use crate::model::options::ModelOptions;
+    use crate::model::scripted::ScriptedModel;
+    use crate::response::Usage;
     use toolkit_core::schemars::JsonSchema;
     use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
 
@@ -178,16 +177,6 @@ mod tests {
     fn tools() -> ToolRegistry {
         let look = ClosureTool::new("look", "", |_: City| "").unwrap();
         ToolRegistry::from_tools([look]).unwrap()
-    }
-
-    #[tokio::test]
-    async fn a_provider_that_expresses_the_schema_enforces_it() {
-        let model = ScriptedModel::new().text(OSLO);
-        assert_eq!(model.ask::<City>("Where?").await.unwrap().value, oslo());
-        let request = &model.requests()[0];
-        assert_eq!(request.options.output.as_ref().map(|output| output.name.as_str()), Some("City"));
-        let body = transport::encode_request(crate::ApiFormat::OpenAiResponses, "m", request, false).body;
-        assert_eq!(body["text"]["format"]["schema"]["required"], json!(["name", "population"]));
     }
 
     #[tokio::test]

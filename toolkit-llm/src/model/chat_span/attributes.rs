@@ -1,7 +1,8 @@
 //! The values of span attributes: messages, tools and finish reasons.
 
-use crate::message::{AssistantMessage, Message};
-use crate::model::{FinishReason, ModelRequest, ModelResponse};
+use crate::message::{AssistantMessage, Message, ModelResponse};
+use crate::model::ModelRequest;
+use crate::response::FinishReason;
 use serde_json::{Value, json};
 use toolkit_core::{Content, RawArguments, ToolDefinition};
 use tracing::Span;

@@ -2,7 +2,8 @@
 
 use super::ChatCaller;
 use super::attributes::{content_of_request, content_of_response, finish_reason, list, present};
-use crate::model::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream};
+use crate::message::ModelResponse;
+use crate::model::{ChatModel, ModelError, ModelRequest, ModelStream};
 use crate::stream::StreamEvent;
 use futures_core::Stream;
 use std::pin::Pin;

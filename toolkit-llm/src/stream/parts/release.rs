@@ -1,8 +1,7 @@
 //! When the calls of a message are returned, and in which order.
 
 use super::Parts;
-use crate::call::WireCall;
-use crate::ids;
+use crate::call::{WireCall, ids};
 use crate::stream::event::StreamEvent;
 use crate::stream::part::StreamedPart;
 use crate::stream::scan::ObjectScanner;

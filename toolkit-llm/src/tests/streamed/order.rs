@@ -1,7 +1,8 @@
 //! The order of calls without ids, in the APIs that find the call of a result by its position.
 
 use super::{End, Part, answer, hear};
-use crate::{ApiFormat, history};
+use crate::ApiFormat;
+use crate::call::sanitize;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -106,7 +107,7 @@ fn check(
     }
     // Each result stands at the position of its call in the message.
     let Ok(response) = end.response else { return Ok(()) };
-    let output = |call: &ToolCall| format!("of {}", history::arguments(call.arguments.as_str()));
+    let output = |call: &ToolCall| format!("of {}", sanitize::arguments(call.arguments.as_str()));
     let outputs: Vec<ToolResult> =
         calls.iter().map(|call| ToolResult::of(call, Ok(ToolOutput::text(output(call))))).collect();
     let found = results(format, &format.encode_results(&outputs));

@@ -1,7 +1,8 @@
 //! Tests of fields that exist in only one API, with random and with fixed fields.
 
+use crate::definitions::{DefinitionOptions, Definitions, StrictTools};
+use crate::facts::ApiFormat;
 use crate::translate::RequestFormat;
-use crate::{ApiFormat, DefinitionOptions, Definitions, StrictTools};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use toolkit_core::definition::ToolDefinition;

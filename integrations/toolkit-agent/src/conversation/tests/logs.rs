@@ -80,7 +80,7 @@ fn eventful() -> (Conversation, Vec<String>) {
     conversation.decide(1, Some(Decision::Approve));
     conversation.add_result(of("b", Ok("blue".into())).with_position(1));
     conversation.add_result(of("b", Ok("helped".into())).with_position(2));
-    conversation.end_turn(Verdict::Unchanged);
+    conversation.end_turn(TurnVerdict::Unchanged);
     let compacted = Compacted {
         start: 1,
         left_out: 1,
@@ -104,11 +104,11 @@ fn eventful() -> (Conversation, Vec<String>) {
     let mut message = AssistantMessage::text("Wait").by("lead");
     message.paused = true;
     conversation.end_message(message, FinishReason::Stop, false);
-    conversation.end_turn(Verdict::Unchanged);
+    conversation.end_turn(TurnVerdict::Unchanged);
     conversation.remove_paused_of_others("other");
     conversation.begin_turn("lead", true);
     conversation.end_message(AssistantMessage::text("[]").by("lead"), FinishReason::Stop, false);
-    conversation.end_turn(Verdict::Withheld);
+    conversation.end_turn(TurnVerdict::Withheld);
     conversation.set_invalid_answers(1, true);
     conversation.begin_turn("lead", true);
     conversation.end_message(
@@ -116,7 +116,7 @@ fn eventful() -> (Conversation, Vec<String>) {
         FinishReason::Stop,
         false,
     );
-    conversation.answer_turn(Verdict::Replaced("No.".to_owned()), &AgentOutput::new("lead", "No."));
+    conversation.answer_turn(TurnVerdict::Replaced("No.".to_owned()), &AgentOutput::new("lead", "No."));
     conversation.agent_ended(0, &AgentOutput::new("lead", "No."));
     conversation.end_run();
     conversation.begin_run("Once more.".into(), false);

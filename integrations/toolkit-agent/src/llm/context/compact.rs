@@ -9,7 +9,7 @@ use crate::conversation::{Compacted, Conversation};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::llm::agent::LlmAgent;
-use crate::llm::guards::beside::passed;
+use crate::llm::guards::parallel_check::passed;
 use crate::llm::settings::Settings;
 use crate::llm::turn::calls::TurnCalls;
 use toolkit_core::Dispatcher;

@@ -61,7 +61,7 @@ impl Planner<'_> {
     pub(super) fn plan(&self, bounds: Bounds) -> Option<Plan> {
         let view = &self.view;
         let len = view.messages.len();
-        let mut state = State::new(self);
+        let mut state = PlanDraft::new(self);
         let before = state.total();
         // Limited, because a larger deviation cannot come from the estimate of texts.
         let factor = (before as f64 / self.counted.max(1) as f64).clamp(0.25, 4.0);
@@ -111,7 +111,7 @@ impl Planner<'_> {
 
 /// A compaction while it is being planned.
 #[derive(Clone)]
-struct State<'a> {
+struct PlanDraft<'a> {
     planner: &'a Planner<'a>,
     compacted: Compacted,
     /// The index of the first message to send, so far.
@@ -125,7 +125,7 @@ struct State<'a> {
     replacement: u64,
 }
 
-impl<'a> State<'a> {
+impl<'a> PlanDraft<'a> {
     fn new(planner: &'a Planner<'a>) -> Self {
         let view = planner.view;
         let compacted = Compacted { result_chars: planner.result_chars, ..view.compacted.clone() };

@@ -65,7 +65,7 @@ impl LlmAgent {
             calls.conversation.log_spent(|| run.0.budget.sum_of_run());
             calls.conversation.discard_turn();
             calls.forget();
-            calls.pieces.held.clear();
+            calls.pieces.buffer.clear();
             // A background response runs on after the timeout of the agent, so another request would be a second one
             // to pay for.
             let pause = retry.pause_after(attempt, &error).filter(|_| !request.is_running_in_background());

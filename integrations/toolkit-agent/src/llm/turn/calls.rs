@@ -1,17 +1,17 @@
 //! The tool calls of one turn, from their start to their results.
 
 use super::pieces::Pieces;
-use super::refusal::{beside_another, refusal};
+use super::refusal::{parallel_call_refused, refusal};
 use super::repetitions::Repetitions;
 use super::restart::Restart;
 use crate::agent::{Called, Caller};
-use crate::conversation::{Conversation, Entry, Turn, is_final, with_account};
+use crate::conversation::{Conversation, Entry, Turn, describe_interrupted, is_final};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::llm::answer::FinalAnswer;
 use crate::llm::context::meter::Meter;
 use crate::llm::guards::Guards;
-use crate::llm::situation::GuardScope;
+use crate::llm::scope::TurnScope;
 use futures_core::Stream;
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -24,7 +24,7 @@ use toolkit_llm::{FinishReason, ModelError};
 /// The tool calls of one turn, with what is needed to run them and to emit events.
 pub(in crate::llm) struct TurnCalls<'a> {
     pub(in crate::llm) conversation: &'a mut Conversation,
-    pub(in crate::llm) scope: GuardScope<'a>,
+    pub(in crate::llm) scope: TurnScope<'a>,
     /// The run and the agents called as tools in this turn.
     pub(in crate::llm) caller: &'a Arc<Caller>,
     pub(in crate::llm) answer: &'a FinalAnswer<'a>,
@@ -62,13 +62,13 @@ pub(super) struct Dispatch {
     /// of the turn.
     pub(super) started: usize,
     /// The calls after the `started` ones that already count for the limits.
-    counted: VecDeque<Counted>,
+    counted: VecDeque<CountedCall>,
     /// Whether a counted call has given an invalid answer.
     has_invalid: bool,
 }
 
 /// A call that counts for the limits.
-enum Counted {
+enum CountedCall {
     Runs,
     /// The call was refused. Its error result is already in the turn.
     Refused,
@@ -108,7 +108,7 @@ impl TurnCalls<'_> {
         let mut started = Vec::new();
         for (position, call) in message.calls.iter().enumerate().skip(counted) {
             let refusal = if self.attempt.one_call && position > 0 && !self.answer.is_in(call) {
-                Some(beside_another())
+                Some(parallel_call_refused())
             } else {
                 refusal(self.scope.run, self.answer, self.repetitions, call, self.dispatch.has_invalid)
             };
@@ -116,11 +116,11 @@ impl TurnCalls<'_> {
             let counted = match refusal {
                 Some(error) => {
                     refused.push(ToolResult::of(call, Err(error)).with_position(position));
-                    Counted::Refused
+                    CountedCall::Refused
                 }
                 None => {
                     started.push(position);
-                    Counted::Runs
+                    CountedCall::Runs
                 }
             };
             self.dispatch.counted.push_back(counted);
@@ -141,8 +141,8 @@ impl TurnCalls<'_> {
             let Some(call) = message.and_then(|message| message.calls.get(position)).cloned() else { return };
             self.dispatch.started += 1;
             match counted {
-                Counted::Runs => self.dispatch(position, call),
-                Counted::Refused => drop(self.caller.called.add(call.id)),
+                CountedCall::Runs => self.dispatch(position, call),
+                CountedCall::Refused => drop(self.caller.called.add(call.id)),
             }
         }
     }
@@ -170,7 +170,7 @@ impl TurnCalls<'_> {
         self.scope.run.until_stopped(decided).await?;
         if !self.pieces.are_held(&message, self.answer) {
             // Text before calls is no answer, so its events come before those of the calls.
-            self.pieces.held.emit(self.scope.run);
+            self.pieces.buffer.emit(self.scope.run);
         }
         self.conversation.apply_state_changes();
         if self.conversation.turn().is_some_and(|turn| turn.end().is_none()) {
@@ -202,7 +202,7 @@ impl TurnCalls<'_> {
         if self.pieces.are_held(&message, self.answer) {
             // The earlier run has not emitted it, because the answer was not checked.
             let message = Box::new(message.clone());
-            self.pieces.held.push(RunEvent::Message { message, within: self.scope.run.within() });
+            self.pieces.buffer.push(RunEvent::Message { message, within: self.scope.run.within() });
         }
         self.caller.called.begin_turn(self.conversation.log(), self.conversation.turn_path());
         let mut positions = restart.positions.into_iter().peekable();
@@ -255,7 +255,7 @@ impl TurnCalls<'_> {
             (Some(Called { child, has_stopped: false }), Err(error))
                 if is_final(error) || (!child.is_pending() && error.pending().is_none()) =>
             {
-                result.outcome = Err(with_account(error, child));
+                result.outcome = Err(describe_interrupted(error, child));
             }
             // An agent called as a tool may have stopped with pending calls. They can be decided later.
             (Some(Called { child, .. }), _) if child.is_pending() => {

@@ -1,10 +1,10 @@
 //! The pieces of a response while it arrives: their events, and when guardrails hold these back.
 
-use super::held::Held;
+use super::event_buffer::EventBuffer;
 use crate::conversation::Conversation;
 use crate::event::RunEvent;
 use crate::llm::answer::FinalAnswer;
-use crate::llm::situation::GuardScope;
+use crate::llm::scope::TurnScope;
 use std::sync::atomic::{AtomicBool, Ordering};
 use toolkit_llm::ModelResponse;
 use toolkit_llm::hosted::HostedCall;
@@ -12,8 +12,8 @@ use toolkit_llm::{AssistantMessage, StreamEvent};
 
 /// The events of the pieces of a response.
 pub(in crate::llm) struct Pieces<'a> {
-    pub(in crate::llm) scope: GuardScope<'a>,
-    pub(super) held: &'a mut Held,
+    pub(in crate::llm) scope: TurnScope<'a>,
+    pub(super) buffer: &'a mut EventBuffer,
     /// Becomes `true` when the guardrails have accepted the input. Until then, no event of the response is
     /// emitted.
     pub(in crate::llm) gate: &'a AtomicBool,
@@ -85,11 +85,11 @@ impl Pieces<'_> {
             return;
         }
         // Events after a stored event are stored too, to preserve their order.
-        let is_behind = self.hold_text && !self.held.is_empty();
+        let is_behind = self.hold_text && !self.buffer.is_empty();
         if is_held || is_behind || !self.gate.load(Ordering::Relaxed) {
-            return self.held.push(event());
+            return self.buffer.push(event());
         }
-        self.held.emit(run);
+        self.buffer.emit(run);
         run.emit(event);
     }
 
@@ -101,29 +101,29 @@ impl Pieces<'_> {
         hosted: &[HostedCall],
         answer: &FinalAnswer<'_>,
     ) {
-        let GuardScope { run, agent, .. } = self.scope;
+        let TurnScope { run, agent, .. } = self.scope;
         let event = || RunEvent::Message { message: Box::new(message.clone()), within: run.within() };
         if self.hold_all {
             // A check may have changed the response, so the pieces are replaced with those of the new response.
-            self.held.clear();
+            self.buffer.clear();
             let agent = || agent.to_owned();
             let within = || run.within();
             let text_of = |text: &String| (!text.is_empty()).then(|| text.clone());
             if let Some(text) = text_of(&message.reasoning) {
-                self.held.push(RunEvent::Reasoning { agent: agent(), text, within: within() });
+                self.buffer.push(RunEvent::Reasoning { agent: agent(), text, within: within() });
             }
             for call in hosted {
                 let call = Box::new(call.clone());
-                self.held.push(RunEvent::HostedCall { agent: agent(), call, within: within() });
+                self.buffer.push(RunEvent::HostedCall { agent: agent(), call, within: within() });
             }
             if let Some(text) = text_of(&message.text) {
-                self.held.push(RunEvent::Text { agent: agent(), text, within: within() });
+                self.buffer.push(RunEvent::Text { agent: agent(), text, within: within() });
             }
         }
         if self.are_held(message, answer) {
-            return self.held.push(event());
+            return self.buffer.push(event());
         }
-        self.held.emit(run);
+        self.buffer.emit(run);
         run.emit(event);
     }
 

@@ -6,7 +6,7 @@ use crate::llm::answer::FinalAnswer;
 use toolkit_core::{ErrorKind, ToolCall, ToolError};
 
 /// Returns the error of a call after the first of a message, if the request allowed only one call.
-pub(super) fn beside_another() -> ToolError {
+pub(super) fn parallel_call_refused() -> ToolError {
     let text = "Only one tool call per message is allowed, and this one was not run. Make it in your next message if \
                 it is still needed.";
     ToolError::new(ErrorKind::Denied, text).with_brief("Only one call per message")

@@ -1,6 +1,6 @@
 //! The turns of an agent with a model, from the input to the answer.
 
-use super::work::{Outcome, Work};
+use super::turn_runner::{TurnOutcome, TurnRunner};
 use crate::agent::{Agent, Run, RunAgent, agent_facts};
 use crate::conversation::Conversation;
 use crate::error::AgentError;
@@ -8,7 +8,7 @@ use crate::event::RunEvent;
 use crate::helpers::BoxFuture;
 use crate::limits::Limits;
 use crate::llm::agent::LlmAgent;
-use crate::llm::situation::GuardScope;
+use crate::llm::scope::TurnScope;
 use crate::output::AgentOutput;
 use crate::span::AgentSpan;
 use toolkit_llm::ChatModel as _;
@@ -29,14 +29,14 @@ impl RunAgent for LlmAgent {
         let transferred = frame.and_then(|frame| frame.transfer.clone());
         let is_saved = transferred.is_some();
         let outcome = match (answered, transferred) {
-            (Some(output), _) => Ok(Outcome::Answer(output)),
-            (None, Some(to)) => Ok(Outcome::Transfer(to)),
+            (Some(output), _) => Ok(TurnOutcome::Answer(output)),
+            (None, Some(to)) => Ok(TurnOutcome::Transfer(to)),
             (None, None) => self.boxed_turns(conversation, run, is_repair).await,
         };
         run.emit(|| RunEvent::AgentEnded { agent: self.name().to_owned(), within: run.within() });
         match outcome? {
-            Outcome::Answer(output) => Ok(output),
-            Outcome::Transfer(to) => {
+            TurnOutcome::Answer(output) => Ok(output),
+            TurnOutcome::Transfer(to) => {
                 let below = self.sub_agents().iter().find_map(|agent| agent.find(&to));
                 let found = below.or_else(|| run.root().find(&to));
                 let agent = match found {
@@ -68,7 +68,7 @@ impl LlmAgent {
         conversation: &'a mut Conversation,
         run: &'a Run,
         is_repair: bool,
-    ) -> BoxFuture<'a, Result<Outcome, AgentError>> {
+    ) -> BoxFuture<'a, Result<TurnOutcome, AgentError>> {
         Box::pin(self.turns(conversation, run, is_repair))
     }
 
@@ -79,15 +79,15 @@ impl LlmAgent {
         conversation: &mut Conversation,
         run: &Run,
         is_repair: bool,
-    ) -> Result<Outcome, AgentError> {
+    ) -> Result<TurnOutcome, AgentError> {
         let session = conversation.session();
-        let scope = GuardScope { run, agent: self.name(), session: &session };
-        let mut work = Work::new(self, scope, is_repair);
-        if let Some(output) = work.begin(conversation).await? {
-            return Ok(Outcome::Answer(output));
+        let scope = TurnScope { run, agent: self.name(), session: &session };
+        let mut runner = TurnRunner::new(self, scope, is_repair);
+        if let Some(output) = runner.begin(conversation).await? {
+            return Ok(TurnOutcome::Answer(output));
         }
         loop {
-            if let Some(outcome) = work.turn(conversation).await? {
+            if let Some(outcome) = runner.turn(conversation).await? {
                 return Ok(outcome);
             }
         }

@@ -75,7 +75,7 @@ proptest! {
         let mut before = None;
         for c in json.chars() {
             partial.push(c);
-            prop_assert!(partial.state != State::Invalid, "{json}");
+            prop_assert!(partial.state != ParserState::Invalid, "{json}");
             let now = partial.value();
             if let Some(now) = &now {
                 prop_assert!(is_part(now, &value), "{now} of {value}");
@@ -86,7 +86,7 @@ proptest! {
         }
         // A number that is not in an object or array ends only with the next character.
         partial.push('\n');
-        prop_assert_eq!(partial.state, State::Complete);
+        prop_assert_eq!(partial.state, ParserState::Complete);
         prop_assert_eq!(partial.value(), serde_json::from_str(&json).ok());
     }
 
@@ -129,8 +129,8 @@ fn unfinished_parts_are_left_out() {
     ] {
         assert_eq!(read(text).value(), expected, "{text}");
     }
-    assert_eq!(read(&"[".repeat(1_000)).state, State::Invalid);
-    assert_ne!(read(&"[".repeat(100)).state, State::Invalid);
+    assert_eq!(read(&"[".repeat(1_000)).state, ParserState::Invalid);
+    assert_ne!(read(&"[".repeat(100)).state, ParserState::Invalid);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::redirect::RedirectListener;
 use super::stored_tokens::{Registration, Tokens};
 use super::token_answer::LoginHttp;
 use super::{Login, LoginGrant};
-use crate::client::connect_errors::chain;
+use crate::client::failures::chain;
 use crate::guarded_http::GuardedHttp;
 use http::Request;
 use http::header::CONTENT_TYPE;

@@ -4,7 +4,7 @@ use super::Login;
 use super::authorization::{AuthorizationServer, LoginFault, Refreshed};
 use super::stored_tokens::{Registration, Tokens};
 use super::token_store::key;
-use crate::client::token_source::{McpToken, TokenChallenge, TokenRequest, TokenSource};
+use crate::client::http_transport::{McpToken, TokenChallenge, TokenRequest, TokenSource};
 use crate::locks::lock;
 use std::error::Error;
 use std::sync::{Arc, Mutex};

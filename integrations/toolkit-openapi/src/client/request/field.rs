@@ -1,6 +1,6 @@
 //! The arguments of a call, and what they stand for in a body.
 
-use crate::client::attachments::{Attachment, Attachments};
+use super::attachments::{Attachment, Attachments};
 use crate::client::operation::Serialization;
 use bytes::Bytes;
 use data_encoding::{BASE64, BASE64_NOPAD, BASE64URL, BASE64URL_NOPAD};

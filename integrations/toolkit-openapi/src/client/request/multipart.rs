@@ -1,10 +1,9 @@
 //! Bodies of several parts (RFC 7578).
 
-use super::content;
 use super::field::{Arguments, Field, WrittenBody};
-use super::media_kind::{BodyKind, OCTETS, essence};
+use super::pairs::content;
 use super::style::{is_nested, text};
-use crate::client::operation::Serialization;
+use crate::client::operation::{BodyKind, OCTETS, Serialization, essence};
 use bytes::Bytes;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -55,7 +54,7 @@ pub(super) fn multipart(
 /// Returns whether a value is one part in JSON, also if it is a list.
 fn is_json(field: &Field<'_>) -> bool {
     match field.serialization {
-        Serialization::Content(media_type) => BodyKind::of(media_type) == BodyKind::Json,
+        Serialization::Content(media_type) => BodyKind::from_media_type(media_type) == BodyKind::Json,
         Serialization::Plain => is_nested(field.value),
         Serialization::Style { .. } => false,
     }

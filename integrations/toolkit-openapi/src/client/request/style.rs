@@ -1,6 +1,6 @@
 //! Values as text, in the styles of OpenAPI.
 
-use super::super::operation::Style;
+use crate::client::operation::Style;
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 use std::borrow::Cow;

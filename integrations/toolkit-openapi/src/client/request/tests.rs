@@ -2,8 +2,8 @@
 
 mod round_trip;
 
+use super::attachments::Attachments;
 use super::*;
-use crate::client::attachments::Attachments;
 use crate::client::operation::{Body, BodyMember, BodySource};
 use http::Method;
 use serde_json::{Map, json};

@@ -1,11 +1,10 @@
 //! The body of a request, by its media type.
 
 use super::field::{Arguments, Field, WrittenBody, refused};
-use super::media_kind::{BodyKind, OCTETS};
 use super::multipart::multipart;
+use super::pairs::{Reserved, joined, pairs};
 use super::style::text;
-use super::{Reserved, joined, pairs};
-use crate::client::operation::{Body, BodyMember, BodySource, Serialization};
+use crate::client::operation::{Body, BodyKind, BodyMember, BodySource, OCTETS, Serialization};
 use bytes::Bytes;
 use serde_json::{Map, Value};
 use toolkit_core::ToolError;
@@ -57,7 +56,7 @@ fn whole(
         let media_type = if is_range { fallback } else { media_type };
         Ok(WrittenBody { media_type: media_type.to_owned(), bytes })
     };
-    match (BodyKind::of(media_type), value) {
+    match (BodyKind::from_media_type(media_type), value) {
         (BodyKind::Json, value) => concrete(value.to_string().into(), "application/json"),
         (BodyKind::Text, value) => concrete(text(value).into_owned().into(), "text/plain"),
         (BodyKind::Bytes, value) => {
@@ -92,7 +91,7 @@ fn of_fields(
     reserved: Reserved<'_>,
     arguments: Arguments<'_>,
 ) -> Result<WrittenBody, ToolError> {
-    match BodyKind::of(media_type) {
+    match BodyKind::from_media_type(media_type) {
         BodyKind::Multipart => multipart(media_type, fields, arguments),
         BodyKind::Form => {
             let mut all = Vec::new();

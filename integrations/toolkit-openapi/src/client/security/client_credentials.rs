@@ -1,6 +1,6 @@
 //! OAuth 2 with the flow "client credentials" (RFC 6749, section 4.4).
 
-use crate::client::request::style::Escape;
+use crate::client::request::Escape;
 use bytes::Bytes;
 use data_encoding::BASE64;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};

@@ -3,8 +3,8 @@
 use super::client_credentials::AccessTokens;
 use super::{Credential, Credentials};
 use crate::client::operation::SecurityRequirement;
+use crate::client::request::Escape;
 use crate::client::request::append_query;
-use crate::client::request::style::Escape;
 use bytes::Bytes;
 use data_encoding::BASE64;
 use http::Request;

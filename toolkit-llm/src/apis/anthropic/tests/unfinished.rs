@@ -1,7 +1,7 @@
 //! Properties of histories with calls of the program's and the service's tools. The rules follow the service's error
 //! texts.
 
-use crate::ApiFormat::Anthropic;
+use crate::facts::ApiFormat::Anthropic;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;

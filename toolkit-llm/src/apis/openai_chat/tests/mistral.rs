@@ -1,8 +1,8 @@
 //! Tests of Mistral's API. It differs from Chat Completions: thinking is part of the content, one tool choice has
 //! another name, and messages may have a prefix.
 
-use crate::ApiFormat::OpenAiChat;
-use crate::StreamEvent;
+use crate::facts::ApiFormat::OpenAiChat;
+use crate::stream::StreamEvent;
 use serde_json::{Value, json};
 use toolkit_core::ToolResult;
 use toolkit_core::call::ToolCall;

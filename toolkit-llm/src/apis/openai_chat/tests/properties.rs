@@ -1,7 +1,7 @@
 //! Property tests of random payloads, calls and streams.
 
-use crate::ApiFormat::OpenAiChat;
 use crate::apis::openai_chat::FACTS;
+use crate::facts::ApiFormat::OpenAiChat;
 use crate::tests::{any_json, check_payload, check_round_trip, yielded_calls};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;

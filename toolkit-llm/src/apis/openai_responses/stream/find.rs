@@ -16,7 +16,7 @@
 
 use crate::apis::openai_responses::read::read_call;
 use crate::call::is_same_object;
-use crate::fields::text;
+use crate::json::fields::text;
 use crate::stream::part::{PartKey, StreamedPart};
 use crate::stream::parts::Parts;
 use serde_json::Value;

@@ -1,16 +1,15 @@
 //! One item of a streamed response.
 
 use super::find;
-use crate::apis::openai_responses::client;
 use crate::apis::openai_responses::read::read_call;
-use crate::apis::openai_responses::{CUSTOM, FUNCTION};
+use crate::apis::openai_responses::{CUSTOM, FUNCTION, client};
 use crate::call as shared;
-use crate::fields::{self, Fields, kind, list, set};
+use crate::json::fields::{self, Fields, kind, list, set};
+use crate::json::texts;
 use crate::stream::StreamEvent;
 use crate::stream::merge::overlay;
 use crate::stream::part::{PartKey, Place, StreamedPart};
 use crate::stream::parts::Parts;
-use crate::texts;
 use serde_json::{Value, json};
 use toolkit_core::call::ToolCall;
 

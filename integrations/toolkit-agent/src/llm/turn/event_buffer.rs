@@ -1,0 +1,91 @@
+//! Events that wait until a check has passed.
+
+use crate::agent::Run;
+use crate::event::RunEvent;
+use toolkit_core::CallId;
+use toolkit_llm::{AssistantMessage, Message};
+
+/// The events of a response that are not emitted until guardrails have checked the response.
+#[derive(Default)]
+pub(in crate::llm) struct EventBuffer {
+    /// The events of messages before a pause of the provider.
+    paused: Vec<RunEvent>,
+    /// The events of the latest attempt of the turn.
+    events: Vec<RunEvent>,
+}
+
+impl EventBuffer {
+    pub(super) fn push(&mut self, event: RunEvent) {
+        self.events.push(event);
+    }
+
+    /// Holds the events of a message that the provider has paused until its continuation was checked.
+    pub(super) fn pause(&mut self) {
+        self.paused.append(&mut self.events);
+    }
+
+    /// Holds the events of paused messages of an earlier run, which has not emitted them.
+    pub(super) fn push_paused(&mut self, messages: &[Message], run: &Run) {
+        for message in messages {
+            if let Message::Assistant(message) = message {
+                self.paused.extend(events_of(message, run));
+            }
+        }
+    }
+
+    /// Holds the events of a complete message of an earlier run, which has not emitted them.
+    pub(super) fn push_message(&mut self, message: &AssistantMessage, run: &Run) {
+        self.events.extend(events_of(message, run));
+    }
+
+    pub(super) fn emit(&mut self, run: &Run) {
+        for event in self.paused.drain(..).chain(self.events.drain(..)) {
+            run.emit(|| event);
+        }
+    }
+
+    /// Puts a message in place of the held message, and removes the pieces of text and answers that came before it,
+    /// also before a pause.
+    /// Changes no event if the message was already emitted.
+    pub(in crate::llm) fn replace_message(&mut self, new: &AssistantMessage) {
+        // Of several calls with one id, each may be the answer.
+        let is_other = |id: &CallId| {
+            let mut of_id = new.calls.iter().filter(|call| call.id == *id).peekable();
+            of_id.peek().is_some() && of_id.all(|call| !new.is_answer(call))
+        };
+        self.paused.retain(|event| !matches!(event, RunEvent::Text { .. } | RunEvent::Message { .. }));
+        self.events.retain(|event| match event {
+            RunEvent::Text { .. } => false,
+            RunEvent::CallArguments { call_id, .. } => is_other(call_id),
+            _ => true,
+        });
+        for event in &mut self.events {
+            if let RunEvent::Message { message, .. } = event {
+                **message = new.clone();
+            }
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.paused.is_empty() && self.events.is_empty()
+    }
+
+    /// Removes the events of the latest attempt.
+    pub(super) fn clear(&mut self) {
+        self.events.clear();
+    }
+
+    pub(in crate::llm) fn clear_all(&mut self) {
+        *self = Self::default();
+    }
+}
+
+fn events_of(message: &AssistantMessage, run: &Run) -> impl Iterator<Item = RunEvent> {
+    let text = (!message.text.is_empty()).then(|| RunEvent::Text {
+        agent: message.agent.clone(),
+        text: message.text.clone(),
+        within: run.within(),
+    });
+    let message = RunEvent::Message { message: Box::new(message.clone()), within: run.within() };
+    text.into_iter().chain([message])
+}

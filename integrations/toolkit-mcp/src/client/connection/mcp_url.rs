@@ -1,0 +1,159 @@
+//! Servers behind a URL: streamable HTTP, with a token.
+
+use super::endpoint::McpEndpoint;
+use super::handshake::{Attempt, Running};
+use crate::client::http_transport::{DynTokenSource, ServerStream, TokenClient, TokenSource};
+#[cfg(feature = "auth")]
+use crate::client::login::{Login, LoginTokens};
+use crate::http_client::http_client;
+use crate::macros::debug;
+use crate::mcp_error::{McpError, McpErrorKind};
+use crate::request_span::NetworkPath;
+use reqwest::header::{HeaderName, HeaderValue};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+use toolkit_http::client::url_secrets;
+
+/// The maximum number of requests still waiting for a response, for one connection. The server of this crate
+/// executes as many calls at once.
+const MAX_REQUESTS: usize = 1_000;
+
+/// The headers of requests that a program cannot set.
+const PROTOCOL_HEADERS: [&str; 3] = ["accept", "mcp-session-id", "last-event-id"];
+
+/// The URL of a server with streamable HTTP.
+///
+/// Redirects are not followed, because they would carry the token to another host. The platform checks
+/// certificates.
+///
+/// ```
+/// use toolkit_ai::mcp::client::McpUrl;
+///
+/// let url = McpUrl::new("https://example.com/mcp").with_bearer_token("secret");
+/// let url = url.with_header("x-tenant", "a");
+/// assert!(!format!("{url:?}").contains("secret"));
+/// ```
+#[derive(Clone)]
+#[must_use]
+pub struct McpUrl {
+    url: String,
+    headers: BTreeMap<String, String>,
+    token: Option<Arc<dyn DynTokenSource>>,
+    /// The time for a login, in addition to the time for connecting.
+    login_time: Duration,
+}
+
+impl McpUrl {
+    /// Creates the URL of a server.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self { url: url.into(), headers: BTreeMap::new(), token: None, login_time: Duration::ZERO }
+    }
+
+    /// Adds a header to every request.
+    pub fn with_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.insert(name.into(), value.into());
+        self
+    }
+
+    /// Sends a fixed bearer token with every request.
+    pub fn with_bearer_token(self, token: impl Into<String>) -> Self {
+        self.with_token_source(token.into())
+    }
+
+    /// Sends a token from `source` with every request.
+    pub fn with_token_source(mut self, source: impl TokenSource) -> Self {
+        self.token = Some(Arc::new(source));
+        self
+    }
+
+    /// Logs in when the server requires it, and sends the tokens of the login to this URL only.
+    #[cfg(feature = "auth")]
+    pub fn with_login(mut self, login: Login) -> Self {
+        if login.has_user() {
+            self.login_time = login.timeout;
+        }
+        let tokens = LoginTokens::new(login, &self.url);
+        self.with_token_source(tokens)
+    }
+
+    /// Returns the host of the URL, used as the name of the server.
+    fn label(&self) -> String {
+        let url = reqwest::Url::parse(&self.url).ok();
+        url.as_ref().and_then(reqwest::Url::host_str).unwrap_or("mcp").to_owned()
+    }
+
+    fn path(&self) -> NetworkPath {
+        let url = reqwest::Url::parse(&self.url).ok();
+        let server = url.and_then(|url| Some((url.host_str()?.to_owned(), url.port_or_known_default()?)));
+        NetworkPath { transport: Some("tcp"), server }
+    }
+
+    async fn connect(self, mut attempt: Attempt) -> Result<Running, McpError> {
+        let invalid = |text: String| McpError::new(McpErrorKind::Config, text);
+        let url = reqwest::Url::parse(&self.url)
+            .map_err(|error| invalid(format!("the URL is invalid: {error}")))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(invalid(format!(
+                "the URL begins with `{}:`; it needs `https://`, or `http://`",
+                url.scheme()
+            )));
+        }
+        let mut headers = HashMap::new();
+        for (name, value) in &self.headers {
+            // The value may be a secret, so messages do not show it.
+            let parsed = HeaderName::from_bytes(name.as_bytes()).ok().zip(HeaderValue::from_str(value).ok());
+            let Some((name, mut value)) = parsed else {
+                return Err(invalid(format!("the header `{name}` is illegal; use visible ASCII characters")));
+            };
+            if PROTOCOL_HEADERS.contains(&name.as_str()) {
+                return Err(invalid(format!("the protocol sets the header `{name}`; leave it out")));
+            }
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        let stream = Arc::new(ServerStream::default());
+        let http =
+            http_client(&url).map_err(|error| McpError::new(McpErrorKind::Connection, error.to_string()))?;
+        let secrets = attempt.wire.secrets.clone();
+        secrets.add(&toolkit_http::client::secrets(&headers.clone().into_iter().collect()));
+        secrets.add(&url_secrets(&self.url));
+        let unsent = attempt.wire.unsent.clone();
+        let lists = attempt.wire.lists.clone();
+        let client = TokenClient { http, token: self.token, stream: stream.clone(), secrets, unsent, lists };
+        let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
+        config.custom_headers = headers;
+        config.max_sse_event_size = attempt.limit;
+        config.max_json_response_size = attempt.limit;
+        config.max_concurrent_requests = MAX_REQUESTS;
+        // The SDK would open a new session without listing the tools again, and would report calls that may have
+        // been executed as failed. Instead, the client opens a new connection.
+        config.reinit_on_expired_session = false;
+        // Over HTTP, a server that runs answers each request with a status.
+        attempt.silence = Duration::MAX;
+        let transport = StreamableHttpClientTransport::with_client(client, config);
+        let running = attempt.serve(transport).await?;
+        let has_sessions =
+            running.peer().peer_info().is_some_and(|peer| peer.protocol_version.has_initialize());
+        if has_sessions {
+            stream.opened().await;
+        }
+        Ok(running)
+    }
+}
+
+impl From<McpUrl> for McpEndpoint {
+    fn from(url: McpUrl) -> Self {
+        let login_time = url.login_time;
+        let path = url.path();
+        let mut endpoint = Self::new(url.label(), move |attempt| url.clone().connect(attempt));
+        endpoint.login_time = login_time;
+        endpoint.path = path;
+        endpoint
+    }
+}
+
+// The URL may contain secrets, so only its host is shown.
+debug!(McpUrl, self, "host": self.label(), "headers": self.headers.keys());

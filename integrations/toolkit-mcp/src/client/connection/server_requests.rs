@@ -1,0 +1,148 @@
+//! The handler for requests and notifications of a server.
+
+// Logging is deprecated since 2026-07-28, but servers of earlier versions use it.
+#![expect(deprecated)]
+
+use crate::client::event::McpEvent;
+use crate::client::settings::{ClientSettings, elicit};
+use crate::locks::lock;
+use rmcp::ClientHandler;
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
+    ElicitationCapability, ErrorData, FormElicitationCapability, Implementation,
+    LoggingMessageNotificationParam, ResourceUpdatedNotificationParam, UrlElicitationCapability,
+};
+use rmcp::service::{NotificationContext, RequestContext, RoleClient};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::{Notify, Semaphore, broadcast};
+use tokio::time::Instant;
+use toolkit_core::foreign::shorten;
+
+/// The maximum length of a log message in an event, in characters of JSON.
+const LONGEST_LOG: usize = 8_192;
+
+/// The maximum number of questions that wait for the user at the same time. Further questions are declined.
+pub(crate) const MOST_QUESTIONS: usize = 16;
+
+/// The maximum number of questions within [`MINUTE`]. Further questions are declined.
+const MOST_QUESTIONS_PER_MINUTE: usize = 60;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// The number of questions since a time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct QuestionCount {
+    since: Instant,
+    questions: usize,
+}
+
+impl Default for QuestionCount {
+    fn default() -> Self {
+        Self { since: Instant::now(), questions: 0 }
+    }
+}
+
+impl QuestionCount {
+    /// Counts a question. Returns `false` if there are too many.
+    fn has_room(&mut self) -> bool {
+        if self.since.elapsed() > MINUTE {
+            *self = Self::default();
+        }
+        self.questions += 1;
+        self.questions <= MOST_QUESTIONS_PER_MINUTE
+    }
+}
+
+/// The handler for the requests and notifications that a server sends over one connection.
+#[derive(Clone)]
+pub(crate) struct ServerRequestHandler {
+    pub(crate) settings: Arc<ClientSettings>,
+    pub(crate) events: broadcast::Sender<McpEvent>,
+    /// Notified when the server says that its tools changed.
+    pub(crate) tools_changed: Arc<Notify>,
+    /// The permits of further questions to the user.
+    pub(crate) questions: Arc<Semaphore>,
+    /// The questions of all connections, which a server may end and begin as often as it likes.
+    pub(crate) asked: Arc<Mutex<QuestionCount>>,
+}
+
+impl ServerRequestHandler {
+    /// Asks the user, on behalf of the server.
+    pub(crate) async fn elicit(&self, request: ElicitRequestParams) -> ElicitResult {
+        let Ok(_permit) = self.questions.try_acquire() else {
+            return ElicitResult::new(ElicitationAction::Decline);
+        };
+        if self.settings.elicitation.is_some() && !lock(&self.asked).has_room() {
+            return ElicitResult::new(ElicitationAction::Decline);
+        }
+        elicit(self.settings.elicitation.as_deref(), &self.settings.name, request).await
+    }
+
+    /// Emits a log message of the server as an event.
+    pub(super) fn log(&self, message: LoggingMessageNotificationParam) {
+        let level = serde_json::to_value(message.level).unwrap_or_default();
+        let level = level.as_str().unwrap_or_default().to_owned();
+        let text = message.data.to_string();
+        let is_short = text.len() <= LONGEST_LOG;
+        let data = if is_short { message.data } else { shorten(text, LONGEST_LOG).into() };
+        self.emit(McpEvent::Log { level, logger: message.logger, data });
+    }
+
+    /// Emits an event. If there are no listeners, nothing happens.
+    pub(crate) fn emit(&self, event: McpEvent) {
+        let _ = self.events.send(event);
+    }
+}
+
+impl ClientHandler for ServerRequestHandler {
+    fn get_info(&self) -> ClientConfig {
+        let ClientSettings { client_name, client_version, elicitation, .. } = &*self.settings;
+        let mut capabilities = ClientCapabilities::default();
+        capabilities.elicitation = elicitation.as_ref().map(|_| {
+            let forms = FormElicitationCapability::default();
+            ElicitationCapability::new().with_form(forms).with_url(UrlElicitationCapability::default())
+        });
+        ClientConfig::new(capabilities, Implementation::new(client_name, client_version))
+    }
+
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        context: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        // The server may withdraw the question, or the connection may end.
+        Ok(tokio::select! {
+            answer = self.elicit(request) => answer,
+            () = context.ct.cancelled() => ElicitResult::new(ElicitationAction::Cancel),
+        })
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.tools_changed.notify_one();
+    }
+
+    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.emit(McpEvent::ResourcesChanged);
+    }
+
+    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.emit(McpEvent::PromptsChanged);
+    }
+
+    async fn on_resource_updated(
+        &self,
+        update: ResourceUpdatedNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        self.emit(McpEvent::ResourceUpdated { uri: update.uri });
+    }
+
+    async fn on_logging_message(
+        &self,
+        message: LoggingMessageNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        self.log(message);
+    }
+}

@@ -1,0 +1,281 @@
+//! One connection to a server.
+
+use super::endpoint::McpEndpoint;
+use super::handshake::{Attempt, Running};
+use super::listing_pace::LONGEST_PAUSE;
+use super::server_requests::{MOST_QUESTIONS, ServerRequestHandler};
+use crate::client::failures::{chain, of_transport, refused};
+use crate::client::settings::McpProtocol;
+use crate::client::transport::Wire;
+use crate::locks::lock;
+use crate::mcp_error::{McpError, McpErrorKind};
+use crate::request_span::NetworkPath;
+use rmcp::model::{ClientRequest, RequestId, ServerResult, SubscriptionFilter};
+use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RoleClient, ServiceError, Subscription};
+use std::future::pending;
+use std::sync::atomic::Ordering;
+use std::sync::{self, Arc};
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::sync::{Mutex, Semaphore};
+use tokio::time::{Instant, sleep_until, timeout};
+use toolkit_core::CancellationToken;
+use toolkit_core::foreign::clean;
+
+/// The longest time without an answer to `server/discover` after which `initialize` is sent, too.
+const SILENCE: Duration = Duration::from_secs(2);
+
+/// The time between attempts to read a stale tool list again.
+const RETRY: Duration = Duration::from_secs(60);
+
+/// The shortest and the longest time for which a tool list counts as fresh.
+const FRESH: (Duration, Duration) = (LONGEST_PAUSE, Duration::from_secs(24 * 3_600));
+
+/// The maximum time for closing a connection. After this time, the connection is cut.
+pub(crate) const CLOSING: Duration = Duration::from_secs(10);
+
+/// A server's description of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct McpServerInfo {
+    /// The name of the server's program.
+    pub name: String,
+    /// The version of the server's program.
+    pub version: String,
+    /// The display name of the server.
+    pub title: Option<String>,
+    /// The version of the protocol, such as `2026-07-28`.
+    pub protocol: String,
+    /// Instructions for using the server, written by the server. Show the instructions to a model only if the
+    /// program trusts the server.
+    pub instructions: Option<String>,
+}
+
+/// One connection to a server.
+pub(crate) struct Session {
+    running: Mutex<Option<Running>>,
+    pub(crate) peer: Peer<RoleClient>,
+    pub(crate) wire: Arc<Wire>,
+    pub(crate) handler: ServerRequestHandler,
+    /// Cancelled when the failure of a request shows that a new connection is needed. Other requests may still receive
+    /// their responses.
+    pub(crate) stale: CancellationToken,
+    pub(crate) opened: Instant,
+    /// The time at which the tool list becomes stale, if the server sets such a time.
+    pub(super) expiry: sync::Mutex<Option<Instant>>,
+    pub(crate) path: NetworkPath,
+}
+
+impl Session {
+    /// Connects and runs the handshake, within the time limit.
+    pub(crate) async fn open(
+        endpoint: &McpEndpoint,
+        handler: &ServerRequestHandler,
+    ) -> Result<Self, McpError> {
+        // Questions end with their connection, so each connection counts its own.
+        let questions = Arc::new(Semaphore::new(MOST_QUESTIONS));
+        let handler = ServerRequestHandler { questions, ..handler.clone() };
+        let limit = handler.settings.connect_timeout;
+        let mut wire = Arc::new(Wire::new(handler.events.clone()));
+        let outcome = timeout(limit, connect(endpoint, &handler, &mut wire)).await;
+        let running = match outcome.unwrap_or_else(|_| Err(too_slow("connect", limit))) {
+            Ok(running) => running,
+            // The reason for the end of a connection already contains the last output of the process.
+            Err(error) if error.kind() == McpErrorKind::Connection => return Err(error),
+            Err(error) => return Err(error.and(&wire.tail.text().await)),
+        };
+        let peer = running.peer().clone();
+        let running = Mutex::new(Some(running));
+        let stale = CancellationToken::new();
+        Ok(Self {
+            running,
+            peer,
+            wire,
+            handler,
+            stale,
+            opened: Instant::now(),
+            expiry: sync::Mutex::default(),
+            path: endpoint.path.clone(),
+        })
+    }
+
+    /// Returns the server's description of itself.
+    pub(crate) fn info(&self) -> McpServerInfo {
+        let Some(peer) = self.peer.peer_info() else { return McpServerInfo::default() };
+        let limit = self.handler.settings.limits.description;
+        let short = |text: &str| -> String { clean(text).chars().take(limit).collect() };
+        let server = peer.server_info.as_ref();
+        McpServerInfo {
+            name: server.map(|server| short(&server.name)).unwrap_or_default(),
+            version: server.map(|server| short(&server.version)).unwrap_or_default(),
+            title: server.and_then(|server| server.title.as_deref()).map(short),
+            protocol: peer.protocol_version.to_string(),
+            instructions: peer.instructions.as_deref().map(short),
+        }
+    }
+
+    /// Sends a request. Dropping the returned value before the response cancels the request.
+    pub(crate) async fn send(
+        &self,
+        request: ClientRequest,
+        options: PeerRequestOptions,
+    ) -> Result<Pending, ServiceError> {
+        let handle = self.peer.send_request_with_option(request, options).await?;
+        Ok(Pending { handle: Some(handle), wire: self.wire.clone() })
+    }
+
+    /// Limits the time for which the tool list counts as fresh, as a page of the list says.
+    pub(super) fn fresh_for(&self, time: Duration) {
+        let expiry = Instant::now() + time.clamp(FRESH.0, FRESH.1);
+        let mut earliest = lock(&self.expiry);
+        *earliest = Some(earliest.map_or(expiry, |earlier| earlier.min(expiry)));
+    }
+
+    /// Plans the next attempt to read the tool list, because the list could not be read.
+    pub(crate) fn postpone(&self) {
+        *lock(&self.expiry) = Some(Instant::now() + RETRY);
+    }
+
+    /// Waits until the server's tool list is stale. Waits forever if the server sets no time for the list.
+    pub(crate) async fn stale_list(&self) {
+        let expiry = *lock(&self.expiry);
+        match expiry {
+            Some(expiry) => sleep_until(expiry).await,
+            None => pending().await,
+        }
+    }
+
+    /// Converts the failure of a request.
+    pub(crate) fn failed(&self, method: &str, error: &ServiceError) -> McpError {
+        #[cfg(feature = "client-http")]
+        if crate::client::failures::is_expired(error) {
+            let ended = "the server has ended the session";
+            self.replace(ended);
+            return McpError::new(McpErrorKind::Connection, ended);
+        }
+        match error {
+            ServiceError::McpError(error) => refused(method, error),
+            ServiceError::TransportSend(_) => of_transport(error),
+            ServiceError::TransportClosed => McpError::new(McpErrorKind::Connection, self.wire.reason()),
+            _ => McpError::new(McpErrorKind::Protocol, chain(error)),
+        }
+    }
+
+    /// Returns whether the version of the protocol begins with a handshake.
+    pub(crate) fn has_handshake(&self) -> bool {
+        self.peer.peer_info().is_some_and(|peer| peer.protocol_version.has_initialize())
+    }
+
+    /// Returns the lists whose changes need a subscription: the protocol version requires one, and the server announces
+    /// changes.
+    pub(crate) fn announced_lists(&self) -> Option<SubscriptionFilter> {
+        let peer = self.peer.peer_info().filter(|peer| !peer.protocol_version.has_initialize())?;
+        let capabilities = &peer.capabilities;
+        let mut filter = SubscriptionFilter::new();
+        filter.tools_list_changed = capabilities.tools.as_ref().and_then(|tools| tools.list_changed);
+        filter.resources_list_changed =
+            capabilities.resources.as_ref().and_then(|resources| resources.list_changed);
+        filter.prompts_list_changed = capabilities.prompts.as_ref().and_then(|prompts| prompts.list_changed);
+        let lists = [filter.tools_list_changed, filter.resources_list_changed, filter.prompts_list_changed];
+        lists.contains(&Some(true)).then_some(filter)
+    }
+
+    /// Subscribes to changes of lists. Returns `None` if the server refuses, or does not answer.
+    pub(crate) async fn subscribe(&self) -> Option<Subscription> {
+        let limit = self.handler.settings.connect_timeout;
+        timeout(limit, self.peer.listen(self.announced_lists()?)).await.ok()?.ok()
+    }
+
+    /// Asks for a new connection. Requests without an answer stay open.
+    pub(crate) fn replace(&self, reason: &str) {
+        self.wire.ends_because(reason);
+        self.stale.cancel();
+    }
+
+    /// Closes the connection. A child process has exited when this method returns.
+    pub(crate) async fn close(&self) {
+        if let Some(mut running) = self.running.lock().await.take() {
+            self.wire.ends_because("the client was closed");
+            let _ = running.close_with_timeout(CLOSING).await;
+        }
+    }
+}
+
+/// Connects and runs the handshake, once more if the server of an earlier version ended at `server/discover`. `wire`
+/// becomes the state of the last connection.
+async fn connect(
+    endpoint: &McpEndpoint,
+    handler: &ServerRequestHandler,
+    wire: &mut Arc<Wire>,
+) -> Result<Running, McpError> {
+    let settings = &handler.settings;
+    let is_legacy = || endpoint.is_legacy.load(Ordering::Relaxed);
+    let attempt = |wire: &Arc<Wire>| Attempt {
+        handler: handler.clone(),
+        wire: wire.clone(),
+        protocol: match settings.protocol {
+            McpProtocol::Auto if is_legacy() => McpProtocol::Handshake,
+            protocol => protocol,
+        },
+        silence: SILENCE.min(settings.connect_timeout / 4),
+        is_legacy: endpoint.is_legacy.clone(),
+        limit: settings.limits.message_bytes,
+    };
+    let was_legacy = is_legacy();
+    let mut outcome = endpoint.connect(attempt(wire)).await;
+    if outcome.is_err() && is_legacy() && !was_legacy && endpoint.is_reusable {
+        *wire = Arc::new(Wire::new(handler.events.clone()));
+        outcome = endpoint.connect(attempt(wire)).await;
+    }
+    if let Err(error) = &outcome
+        && (!was_legacy || error.kind() == McpErrorKind::Protocol)
+    {
+        // The next attempt finds out again.
+        endpoint.is_legacy.store(false, Ordering::Relaxed);
+    }
+    outcome
+}
+
+pub(super) fn too_slow(what: &str, limit: Duration) -> McpError {
+    let seconds = limit.as_secs_f64();
+    McpError::new(McpErrorKind::TimedOut, format!("the server did not {what} within {seconds} s"))
+}
+
+/// A request that was sent and has no response yet. Dropping this value cancels the request.
+pub(crate) struct Pending {
+    handle: Option<RequestHandle<RoleClient>>,
+    wire: Arc<Wire>,
+}
+
+impl Pending {
+    /// Returns the id of the request, unless it has ended.
+    pub(crate) fn id(&self) -> Option<&RequestId> {
+        self.handle.as_ref().map(|handle| &handle.id)
+    }
+
+    /// Waits for the response. This method is cancel safe: dropping the future loses no response.
+    pub(crate) async fn response(&mut self) -> Result<ServerResult, ServiceError> {
+        let Some(handle) = &mut self.handle else { return pending().await };
+        let response = (&mut handle.rx).await.unwrap_or(Err(ServiceError::TransportClosed));
+        self.end();
+        response
+    }
+
+    fn end(&mut self) -> Option<RequestHandle<RoleClient>> {
+        let handle = self.handle.take()?;
+        self.wire.forget(&handle.progress_token);
+        Some(handle)
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if let Some(handle) = self.end()
+            && let Ok(runtime) = Handle::try_current()
+        {
+            runtime.spawn(async move {
+                let _ = handle.cancel(Some("the caller no longer waits for the result".to_owned())).await;
+            });
+        }
+    }
+}

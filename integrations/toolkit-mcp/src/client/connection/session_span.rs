@@ -1,0 +1,100 @@
+//! The requests of a connection within their spans.
+
+use super::session::{Session, too_slow};
+use crate::mcp_error::{McpError, McpErrorKind};
+use crate::request_span::{RequestFacts, RequestSpan, RequestTarget};
+use rmcp::service::ServiceError;
+use std::time::Duration;
+use tokio::time::{Instant, timeout};
+
+/// The time for one or more requests.
+#[derive(Clone, Copy)]
+pub(super) struct Deadline {
+    pub(super) limit: Duration,
+    start: Instant,
+}
+
+impl Deadline {
+    /// Begins the time.
+    pub(super) fn of(limit: Duration) -> Self {
+        Self { limit, start: Instant::now() }
+    }
+
+    pub(super) fn remaining(self) -> Duration {
+        self.limit.saturating_sub(self.start.elapsed())
+    }
+}
+
+impl Session {
+    /// Opens the span of a request to the server.
+    pub(crate) fn open_span(&self, method: &str, target: RequestTarget<'_>) -> RequestSpan {
+        RequestSpan::open(|| RequestFacts {
+            is_client: true,
+            method,
+            target,
+            protocol: self.peer.peer_info().map(|peer| peer.protocol_version.to_string()),
+            session: None,
+            path: &self.path,
+            parent: None,
+        })
+    }
+
+    /// Waits for the answer to a request, within the time limit of a call.
+    pub(crate) async fn answer<T>(
+        &self,
+        method: &str,
+        target: RequestTarget<'_>,
+        request: impl Future<Output = Result<T, ServiceError>>,
+    ) -> Result<T, McpError> {
+        let deadline = Deadline::of(self.handler.settings.call_timeout);
+        self.answer_until(deadline, method, target, request).await
+    }
+
+    /// Waits for the answer to a request, until a deadline.
+    pub(super) async fn answer_until<T>(
+        &self,
+        deadline: Deadline,
+        method: &str,
+        target: RequestTarget<'_>,
+        request: impl Future<Output = Result<T, ServiceError>>,
+    ) -> Result<T, McpError> {
+        let span = self.open_span(method, target);
+        let answer = tokio::select! {
+            answer = timeout(deadline.remaining(), span.around(request)) => match answer {
+                Ok(answer) => {
+                    let answer = answer.inspect_err(|error| span.set_refusal(error));
+                    answer.map_err(|error| self.failed(method, &error))
+                }
+                Err(_) => Err(too_slow(&format!("answer `{method}`"), deadline.limit)),
+            },
+            () = self.wire.ended.cancelled() => {
+                Err(McpError::new(McpErrorKind::Connection, self.wire.reason()))
+            }
+        };
+        span.end_with(&answer);
+        answer
+    }
+}
+
+impl RequestSpan {
+    /// Adds the code of the error, if the server has answered with one.
+    pub(crate) fn set_refusal(&self, error: &ServiceError) {
+        if let ServiceError::McpError(error) = error {
+            self.set_code(error.code.0);
+        }
+    }
+
+    /// Ends the span with the outcome of a request.
+    pub(super) fn end_with<T>(&self, outcome: &Result<T, McpError>) {
+        self.end(outcome.as_ref().err().map(|error| match error.kind() {
+            McpErrorKind::Config => "config",
+            McpErrorKind::Build => "build",
+            McpErrorKind::Bind => "bind",
+            McpErrorKind::Start => "start",
+            McpErrorKind::Connection => "connection",
+            McpErrorKind::Unauthorized => "unauthorized",
+            McpErrorKind::TimedOut => "timed_out",
+            McpErrorKind::Protocol => "protocol",
+        }));
+    }
+}

@@ -1,0 +1,122 @@
+//! Failures of transports and handshakes as errors for the program: what is wrong, and what to do next.
+
+#[cfg(feature = "client-http")]
+use super::failure::{Failure, HttpFault};
+use crate::mcp_error::{McpError, McpErrorKind};
+use rmcp::model::ErrorData;
+use rmcp::service::ServiceError;
+use std::error::Error;
+#[cfg(feature = "client-http")]
+use std::io;
+use toolkit_core::foreign::clean;
+
+/// Returns the message of an error, followed by the messages of its causes. Each message appears only once.
+pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
+    let error = without_wrapper(error);
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let part = error.to_string();
+        if !text.contains(&part) {
+            text = format!("{text}: {part}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+/// Returns the error without the wrappers of the SDK, which name types of the SDK or hide the cause.
+fn without_wrapper<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
+    if let Some(ServiceError::TransportSend(failed)) = error.downcast_ref() {
+        return without_wrapper(&*failed.error);
+    }
+    #[cfg(feature = "client-http")]
+    if let Some(HttpFault::Client(failed)) = error.downcast_ref() {
+        return failed;
+    }
+    error
+}
+
+/// Creates the error for a server that cannot be reached. The last cause says the most.
+pub(crate) fn unreachable(error: &(dyn Error + 'static)) -> McpError {
+    let mut last = without_wrapper(error);
+    while let Some(cause) = last.source() {
+        last = cause;
+    }
+    let text = format!("the server cannot be reached: {last}; check the address, and that the server runs");
+    McpError::new(McpErrorKind::Connection, text)
+}
+
+/// Creates the error for a request that the server refused with an error of the protocol.
+pub(crate) fn refused(method: &str, error: &ErrorData) -> McpError {
+    let message = clean(&error.message);
+    let text = format!("the server refused `{method}`: {message} (code {})", error.code.0);
+    McpError::new(McpErrorKind::Protocol, text)
+}
+
+/// Returns whether an HTTP response may be the answer of an earlier server to an unknown request.
+#[cfg(feature = "client-http")]
+pub(crate) fn ends_probe(error: &(dyn Error + 'static)) -> bool {
+    match Failure::of(error) {
+        Some(Failure::Status { status, .. }) => !matches!(status, 401 | 403 | 429),
+        Some(Failure::Invalid) => true,
+        _ => false,
+    }
+}
+
+#[cfg(not(feature = "client-http"))]
+pub(crate) fn ends_probe(_: &(dyn Error + 'static)) -> bool {
+    false
+}
+
+/// Converts the failure of a transport.
+pub(crate) fn of_transport(error: &(dyn Error + 'static)) -> McpError {
+    #[cfg(feature = "client-http")]
+    if let Some(failure) = Failure::of(without_wrapper(error)) {
+        return of_http(&failure, without_wrapper(error));
+    }
+    unreachable(error)
+}
+
+#[cfg(feature = "client-http")]
+fn of_http(failure: &Failure, error: &(dyn Error + 'static)) -> McpError {
+    let refuses = "the server refuses access without valid credentials";
+    let (kind, text) = match *failure {
+        Failure::NoAccess | Failure::Status { status: 401, .. } => {
+            let text = match error.downcast_ref() {
+                Some(HttpFault::Io(missing)) if missing.kind() == io::ErrorKind::PermissionDenied => {
+                    missing.to_string()
+                }
+                _ if cfg!(feature = "auth") => format!("{refuses}; set a token, or use `McpUrl::with_login`"),
+                _ => format!("{refuses}; set a token"),
+            };
+            (McpErrorKind::Unauthorized, text)
+        }
+        Failure::Status { status, .. } => {
+            let advice = match status {
+                300..=399 => "redirects are not followed, so use the final URL",
+                403 => "check the credentials",
+                429 | 500..=599 => "try again later",
+                _ => "check the URL",
+            };
+            let text = format!("the server answered with {}; {advice}", status_line(status, error));
+            (McpErrorKind::Connection, text)
+        }
+        Failure::Expired => (McpErrorKind::Connection, "the server has ended the session".to_owned()),
+        Failure::Invalid => {
+            let text = format!("the server's answer is not a message of the protocol: {}", chain(error));
+            (McpErrorKind::Protocol, clean(&text) + "; check the URL")
+        }
+    };
+    McpError::new(kind, text)
+}
+
+/// Returns the status with the beginning of the page, if the SDK has read the page.
+#[cfg(feature = "client-http")]
+fn status_line(status: u16, error: &(dyn Error + 'static)) -> String {
+    if let Some(HttpFault::UnexpectedServerResponse(text)) = error.downcast_ref() {
+        return clean(text.trim_end_matches([':', ' ', '\n']));
+    }
+    let name = reqwest::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
+    format!("HTTP {status} {}", name.unwrap_or_default()).trim_end().to_owned()
+}

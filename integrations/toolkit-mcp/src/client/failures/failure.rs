@@ -1,0 +1,106 @@
+//! Failures of single HTTP requests.
+
+use crate::client::transport::SESSION_LOST;
+use rmcp::service::ServiceError;
+use rmcp::transport::streamable_http_client::StreamableHttpError;
+use serde::de::Error as _;
+use std::error::Error;
+use std::io;
+use std::time::Duration;
+use toolkit_core::redaction::Redactor;
+
+pub(crate) type HttpFault = StreamableHttpError<reqwest::Error>;
+
+/// Returns an error of the SDK without secrets. The SDK cuts long answers.
+pub(crate) fn redacted_fault(fault: HttpFault, redactor: &Redactor) -> HttpFault {
+    match fault {
+        // The URL may contain secrets, so errors do not show it.
+        HttpFault::Client(error) => HttpFault::Client(error.without_url()),
+        HttpFault::UnexpectedServerResponse(text) => {
+            HttpFault::UnexpectedServerResponse(redactor.redact_cut(&text).into())
+        }
+        HttpFault::UnexpectedContentType(Some(text)) => {
+            HttpFault::UnexpectedContentType(Some(redactor.redact(&text)))
+        }
+        HttpFault::AuthRequired(mut refusal) => {
+            refusal.www_authenticate_header = redactor.redact(&refusal.www_authenticate_header);
+            HttpFault::AuthRequired(refusal)
+        }
+        HttpFault::InsufficientScope(mut refusal) => {
+            refusal.www_authenticate_header = redactor.redact(&refusal.www_authenticate_header);
+            refusal.required_scope = refusal.required_scope.map(|scope| redactor.redact(&scope));
+            HttpFault::InsufficientScope(refusal)
+        }
+        HttpFault::HttpStatus(mut failure) => {
+            failure.retry_after = failure.retry_after.map(|pause| redactor.redact(&pause));
+            HttpFault::HttpStatus(failure)
+        }
+        HttpFault::Deserialize(error) => {
+            HttpFault::Deserialize(serde_json::Error::custom(redactor.redact(&error.to_string())))
+        }
+        HttpFault::Io(error) => {
+            HttpFault::Io(io::Error::new(error.kind(), redactor.redact(&error.to_string())))
+        }
+        other => other,
+    }
+}
+
+/// The failure of one request, while the connection stays usable.
+pub(crate) enum Failure {
+    /// The server, or a proxy before the server, answered with this HTTP status.
+    Status {
+        status: u16,
+        /// The pause requested by the server or proxy. `None` if none was requested or if it is not a number.
+        pause: Option<Duration>,
+    },
+    /// The program has no valid token.
+    NoAccess,
+    /// The answer is not an answer of the protocol.
+    Invalid,
+    /// The session of the connection is expired, and the server did not process the request.
+    Expired,
+}
+
+/// Returns whether a server has ended the session instead of answering the request.
+pub(crate) fn is_expired(error: &ServiceError) -> bool {
+    match error {
+        ServiceError::McpError(error) => error.code == SESSION_LOST,
+        ServiceError::TransportSend(failed) => matches!(Failure::of(&*failed.error), Some(Failure::Expired)),
+        _ => false,
+    }
+}
+
+impl Failure {
+    /// Classifies the error of a request. Returns `None` if the connection may be lost.
+    pub(crate) fn of(error: &(dyn Error + 'static)) -> Option<Self> {
+        let status = |status| Self::Status { status, pause: None };
+        let mut cause = Some(error);
+        while let Some(error) = cause {
+            match error.downcast_ref() {
+                Some(HttpFault::HttpStatus(failure)) => {
+                    let after = failure.retry_after.as_deref();
+                    let pause = after.and_then(|after| after.trim().parse().ok()).map(Duration::from_secs);
+                    return Some(Self::Status { status: failure.status, pause });
+                }
+                Some(HttpFault::UnexpectedServerResponse(text)) => {
+                    // The SDK writes other statuses as `HTTP 413 Payload Too Large: the body`.
+                    let code = text.strip_prefix("HTTP ").and_then(|text| text.get(..3)?.parse().ok());
+                    return Some(code.map_or(Self::Invalid, status));
+                }
+                Some(HttpFault::AuthRequired(_) | HttpFault::InsufficientScope(_)) => {
+                    return Some(Self::NoAccess);
+                }
+                // A source has no token.
+                Some(HttpFault::Io(error)) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    return Some(Self::NoAccess);
+                }
+                Some(HttpFault::UnexpectedContentType(_) | HttpFault::Deserialize(_)) => {
+                    return Some(Self::Invalid);
+                }
+                Some(HttpFault::SessionExpired) => return Some(Self::Expired),
+                _ => cause = error.source(),
+            }
+        }
+        None
+    }
+}

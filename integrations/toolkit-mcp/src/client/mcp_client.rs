@@ -1,0 +1,341 @@
+//! The client of one server, which keeps its connection and its catalog.
+
+mod builder;
+mod change_approval;
+mod instructions;
+mod supervise;
+
+pub use builder::McpClientBuilder;
+pub(super) use supervise::Link;
+
+use super::call::{RemoteCall, unreachable};
+use super::connection::{CLOSING, McpEndpoint, McpServerInfo, ServerRequestHandler, Session};
+use super::event::McpEvents;
+use super::tools::{Catalog, RemoteTool, ToolCount};
+use crate::locks::lock;
+use crate::macros::debug;
+use crate::mcp_error::{McpError, McpErrorKind};
+use serde_json::{Map, Value, from_str};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use supervise::supervise;
+use tokio::sync::watch;
+use tokio::time::timeout;
+use tokio_util::sync::DropGuard;
+use toolkit_core::foreign::{ToolIssue, clean};
+use toolkit_core::{CancellationToken, ErrorKind, ToolCall, ToolContext, ToolError, ToolOutput};
+
+/// A client of one MCP server, and the provider of its tools. Clones share the connection.
+///
+/// The connection ends when the client is [closed](Self::close), or when the last clone is dropped. A
+/// registry with tools of the client holds a clone.
+///
+/// Calls respect the time limits and the cancellation of the program, send its trace context to the server,
+/// and pass on the progress reports of the server. While the connection is lost, calls fail at once with an
+/// error that the model understands.
+///
+/// ```no_run
+/// # async fn connect(registry: &mut toolkit_ai::ToolRegistry) -> Result<(), Box<dyn std::error::Error>> {
+/// use toolkit_ai::mcp::client::{McpClient, McpCommand};
+///
+/// let client = McpClient::builder(McpCommand::new("notes-server")).namespace("notes").connect().await?;
+/// registry.register_provider(client)?;
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias("ClientSession", "MCPToolset"))]
+#[derive(Clone)]
+pub struct McpClient(pub(super) Arc<ClientState>);
+
+/// The tool of a call, and the arguments to send.
+pub(super) type Prepared = (Arc<RemoteTool>, Map<String, Value>);
+
+pub(super) struct ClientState {
+    endpoint: McpEndpoint,
+    pub(super) handler: ServerRequestHandler,
+    pub(super) link: watch::Sender<Link>,
+    pub(super) catalog: watch::Sender<Arc<Catalog>>,
+    pub(super) count: ToolCount,
+    /// The fingerprints of approved tools; `None` if no tool needs approval.
+    approved: Mutex<Option<BTreeMap<String, String>>>,
+    /// Held while the tools are listed, so that lists are published in the order of the requests.
+    listing: tokio::sync::Mutex<()>,
+    /// The latest description that the server gave of itself.
+    info: Mutex<McpServerInfo>,
+    closing: CancellationToken,
+    /// Cancelled when the task that follows the connection has ended.
+    supervised: CancellationToken,
+    _ends_with_client: DropGuard,
+}
+
+impl McpClient {
+    /// Creates a builder for a client of the server at `endpoint`. The endpoint is an [`McpCommand`], an
+    /// `McpUrl` (feature `client-http`), or an [`McpEndpoint`].
+    #[must_use]
+    pub fn builder(endpoint: impl Into<McpEndpoint>) -> McpClientBuilder {
+        McpClientBuilder::new(endpoint.into())
+    }
+
+    /// Connects to the server, lists the tools, and starts the task that follows the connection.
+    async fn open(
+        endpoint: McpEndpoint,
+        handler: ServerRequestHandler,
+        count: ToolCount,
+    ) -> Result<Self, McpError> {
+        let client = Self(ClientState::new(endpoint, handler, count));
+        let opening = async {
+            let session = Arc::new(Session::open(&client.0.endpoint, &client.0.handler).await?);
+            client.0.adopt(&session).await?;
+            Ok(session)
+        };
+        let session = opening.await.map_err(|error: McpError| error.of_server(client.name()))?;
+        client.0.set_link(Link::Up(session.clone()));
+        client.follow_connection(Some(session));
+        Ok(client)
+    }
+
+    /// Starts the task that connects and follows the connection.
+    fn open_later(endpoint: McpEndpoint, handler: ServerRequestHandler, count: ToolCount) -> Self {
+        let client = Self(ClientState::new(endpoint, handler, count));
+        client.follow_connection(None);
+        client
+    }
+
+    fn follow_connection(&self, session: Option<Arc<Session>>) {
+        let client = Arc::downgrade(&self.0);
+        let supervised = self.0.supervised.clone().drop_guard();
+        tokio::spawn(async move {
+            let _supervised = supervised;
+            supervise(client, session).await;
+        });
+    }
+
+    /// Returns the name used for the server in messages.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// Returns the server's description of itself. While the connection is lost, returns the last known description.
+    #[must_use]
+    pub fn server_info(&self) -> McpServerInfo {
+        lock(&self.0.info).clone()
+    }
+
+    /// Returns `true` if the client is connected.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        matches!(&*self.0.link.borrow(), Link::Up(_))
+    }
+
+    /// Waits until the client is connected. Returns `false` if the client was closed, or has given up connecting again.
+    pub async fn ready(&self) -> bool {
+        self.0.connected(|_| true).await
+    }
+
+    /// Returns the reason why the client is not connected. Returns `None` if it is connected.
+    #[must_use]
+    pub fn failure(&self) -> Option<McpError> {
+        self.0.session().err().map(|error| error.of_server(self.name()))
+    }
+
+    /// Waits for the end of the first attempt to connect.
+    pub(crate) async fn first_attempt(&self) {
+        let mut link = self.0.link.subscribe();
+        // The client keeps the sender.
+        let _ = link.wait_for(|link| !matches!(link, Link::Starting)).await;
+    }
+
+    /// Returns a stream of the connection's events, starting with the next event.
+    #[must_use]
+    pub fn events(&self) -> McpEvents {
+        McpEvents::new(self.0.handler.events.subscribe())
+    }
+
+    /// Returns the reports about changed and rejected tools of the current list.
+    #[must_use]
+    pub fn issues(&self) -> Vec<ToolIssue> {
+        self.0.catalog.borrow().issues.clone()
+    }
+
+    /// Lists the tools again. The client lists the tools automatically when the server announces changes, and
+    /// when the list has become stale. The server sets the time after which the list is stale (`ttlMs`).
+    ///
+    /// # Errors
+    /// [`McpError`] if the client is not connected, or if the tools cannot be listed.
+    pub async fn refresh(&self) -> Result<(), McpError> {
+        self.named(async { self.0.list(&*self.session()?).await }).await
+    }
+
+    /// Closes the connection. Running calls end with an error. A child process has exited when this method
+    /// returns. A process that is being started again is killed.
+    pub async fn close(&self) {
+        self.0.closing.cancel();
+        let closed = McpError::new(McpErrorKind::Connection, "the client was closed");
+        let link = self.0.link.send_replace(Link::Closed(closed));
+        if let Link::Up(session) = link {
+            session.close().await;
+        }
+        // The task may be closing a connection that it has just opened.
+        let _ = timeout(CLOSING, self.0.supervised.cancelled()).await;
+    }
+}
+
+impl McpClient {
+    /// Returns the entry of a tool in the server's list, as the server sent it: also with members that have no place in a
+    /// definition, such as those of extensions of the protocol. Nothing in it is checked, and no model sees it.
+    #[must_use]
+    pub fn listed_tool(&self, tool: &str) -> Option<Value> {
+        self.0.catalog.borrow().tools.get(tool).map(|tool| tool.entry.clone())
+    }
+}
+
+impl McpClient {
+    /// Returns a text of the server without hidden characters, and cut to the limit for descriptions.
+    pub(super) fn short_text(&self, text: &str) -> String {
+        clean(text).chars().take(self.0.handler.settings.limits.description).collect()
+    }
+
+    /// Returns the current connection.
+    pub(super) fn session(&self) -> Result<Arc<Session>, McpError> {
+        self.0.session().map_err(|error| {
+            McpError::new(McpErrorKind::Connection, format!("the client is not connected: {error}"))
+        })
+    }
+
+    /// Adds the name of the server to the error of a request.
+    pub(super) async fn named<T>(
+        &self,
+        request: impl Future<Output = Result<T, McpError>>,
+    ) -> Result<T, McpError> {
+        request.await.map_err(|error| error.of_server(self.name()))
+    }
+}
+
+impl ClientState {
+    fn new(endpoint: McpEndpoint, handler: ServerRequestHandler, count: ToolCount) -> Arc<Self> {
+        let closing = CancellationToken::new();
+        Arc::new(Self {
+            approved: Mutex::new(handler.settings.approved.clone()),
+            endpoint,
+            handler,
+            link: watch::Sender::new(Link::Starting),
+            catalog: watch::Sender::new(Arc::default()),
+            count,
+            listing: tokio::sync::Mutex::default(),
+            info: Mutex::default(),
+            _ends_with_client: closing.clone().drop_guard(),
+            closing,
+            supervised: CancellationToken::new(),
+        })
+    }
+
+    fn name(&self) -> &str {
+        &self.handler.settings.name
+    }
+
+    /// Returns whether there are so many tools that they are deferred.
+    pub(super) fn defers(&self) -> bool {
+        self.count.total() > self.handler.settings.search_above
+    }
+
+    /// Sets the state of the connection. Returns `false` if the client was closed in the meantime.
+    fn set_link(&self, link: Link) -> bool {
+        // The check is made under the lock: otherwise a client could be connected after it was closed.
+        self.link.send_if_modified(|current| {
+            let is_open = !self.closing.is_cancelled();
+            if is_open {
+                *current = link;
+            }
+            is_open
+        })
+    }
+
+    /// Lists the tools of a new connection.
+    async fn adopt(&self, session: &Session) -> Result<(), McpError> {
+        self.list(session).await?;
+        *lock(&self.info) = session.info();
+        Ok(())
+    }
+
+    /// Lists the tools and publishes the list.
+    async fn list(&self, session: &Session) -> Result<(), McpError> {
+        let _listing = self.listing.lock().await;
+        self.publish(session.list_tools().await?);
+        Ok(())
+    }
+
+    /// Returns the tool and the arguments for a call, or an error if the call must not be sent.
+    ///
+    /// The registry has checked the arguments by the schema that it knows. If a tool has changed since the first list, the
+    /// schema of a registry may be an earlier one, and the arguments are read again by the current schema.
+    pub(super) fn prepare(&self, call: &ToolCall) -> Result<Prepared, ToolError> {
+        let catalog = self.catalog.borrow().clone();
+        let Some(tool) = catalog.tools.get(call.name.as_str()) else {
+            let server = self.name();
+            let text = format!(
+                "Tool `{}` is no longer offered by MCP server `{server}`; use another tool",
+                call.name
+            );
+            return Err(ToolError::new(ErrorKind::NotFound, text));
+        };
+        if catalog.pending.contains_key(&call.name) {
+            let reason = "its definition has changed, and the user has not approved it yet";
+            return Err(ToolError::disabled(&call.name, reason));
+        }
+        let text = call.arguments.as_str();
+        let checked = from_str(text).ok().filter(|_| !catalog.has_changed);
+        let arguments = checked.map_or_else(|| tool.definition.parse_arguments(text), Ok)?;
+        match arguments {
+            Value::Object(arguments) => Ok((tool.clone(), arguments)),
+            _ => Err(ToolError::invalid_json("expected an object")),
+        }
+    }
+
+    /// Runs a prepared call. If the server has ended the session instead of executing the call, prepares the call
+    /// again and runs it over the next connection.
+    pub(super) async fn call(
+        &self,
+        call: &ToolCall,
+        (tool, arguments): Prepared,
+        context: &ToolContext,
+    ) -> Result<ToolOutput, ToolError> {
+        let refused = |reason: McpError| unreachable(self.name()).with_details(reason.to_string());
+        let session = self.session().map_err(refused)?;
+        let first = RemoteCall::new(&session, &tool, context);
+        let outcome = first.run(arguments).await;
+        if !first.is_expired() {
+            return outcome;
+        }
+        let next = self.connected(|current| !Arc::ptr_eq(current, &session));
+        if !timeout(self.handler.settings.connect_timeout, next).await.unwrap_or(false) {
+            return outcome;
+        }
+        // The tool may have changed, and may need approval.
+        let (tool, arguments) = self.prepare(call)?;
+        let session = self.session().map_err(refused)?;
+        RemoteCall::new(&session, &tool, context).run(arguments).await
+    }
+
+    /// Returns the connection, or the reason why there is none.
+    pub(super) fn session(&self) -> Result<Arc<Session>, McpError> {
+        match &*self.link.borrow() {
+            Link::Up(session) => Ok(session.clone()),
+            Link::Starting => Err(McpError::new(McpErrorKind::Connection, "the server is still starting")),
+            Link::Down(error) | Link::Closed(error) => Err(error.clone()),
+        }
+    }
+
+    /// Waits for a connection that `is_wanted` accepts. Returns `false` if no connection will follow.
+    async fn connected(&self, is_wanted: impl Fn(&Arc<Session>) -> bool) -> bool {
+        let mut link = self.link.subscribe();
+        let state = link.wait_for(|link| match link {
+            Link::Up(session) => is_wanted(session),
+            Link::Starting | Link::Down(_) => false,
+            Link::Closed(_) => true,
+        });
+        state.await.is_ok_and(|link| matches!(&*link, Link::Up(_)))
+    }
+}
+
+debug!(McpClient, self, "name": self.name());

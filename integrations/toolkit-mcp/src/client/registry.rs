@@ -1,0 +1,6 @@
+//! A client wherever tools are taken.
+
+mod follow;
+mod registry_source;
+
+pub use follow::Following;

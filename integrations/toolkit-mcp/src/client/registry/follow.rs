@@ -1,0 +1,140 @@
+//! Live registries that follow the tools of a server.
+
+use crate::client::event::McpEvent;
+use crate::client::mcp_client::McpClient;
+use crate::client::tools::Catalog;
+use std::sync::Arc;
+use tokio::sync::watch;
+use tokio_util::sync::DropGuard;
+use toolkit_core::definition::ProvidedTool;
+use toolkit_core::registry::SyncedTools;
+use toolkit_core::search::SearchOptions;
+use toolkit_core::{BuildError, CancellationToken, LiveRegistry, Tool};
+
+/// The name of the tool with which a model searches.
+const DISCOVER_TOOLS: &str = "discover_tools";
+
+/// Keeps a live registry up to date with the tools of a server, until this value is dropped. After that, the tools stay
+/// registered.
+#[derive(Debug)]
+#[must_use = "the registry no longer follows the server once this value is dropped; see `detach`"]
+pub struct Following {
+    guard: DropGuard,
+    /// The latest tools that were registered.
+    registered: watch::Receiver<RegisteredTools>,
+}
+
+/// The tools that were registered.
+#[derive(Debug, Clone)]
+struct RegisteredTools {
+    catalog: Arc<Catalog>,
+    are_deferred: bool,
+}
+
+impl Following {
+    /// Follows the server until the client is closed or dropped.
+    pub fn detach(self) {
+        drop(self.guard.disarm());
+    }
+
+    /// Waits until the registry has the current tools of the client.
+    pub(crate) async fn registered(&self, client: &McpClient) {
+        let mut registered = self.registered.clone();
+        let is_current = |registered: &RegisteredTools| {
+            Arc::ptr_eq(&registered.catalog, &client.0.catalog.borrow())
+                && registered.are_deferred == client.0.defers()
+        };
+        // Fails if the client was closed.
+        let _ = registered.wait_for(is_current).await;
+    }
+}
+
+impl McpClient {
+    /// Registers the tools in a live registry, and changes the registry whenever the tools of the server
+    /// change.
+    ///
+    /// If there are [many tools](crate::client::McpClientBuilder::tool_search_above), they are deferred: turn on tool search in the
+    /// registry, so that a model finds them when it needs them.
+    ///
+    /// Listeners of the registry receive an event for each added, removed and replaced tool. Overrides and
+    /// rules for disabling tools stay. If the registry refuses a later tool, for instance because its name is
+    /// taken, the client emits [`McpEvent::Refused`].
+    ///
+    /// # Errors
+    /// Returns a [`BuildError`] if the registry refuses the current tools. The registry is then unchanged.
+    pub fn follow(&self, registry: &LiveRegistry) -> Result<Following, BuildError> {
+        self.follow_with(registry, |_| {})
+    }
+
+    /// Registers the tools in a live registry that turns tool search on when they are deferred.
+    pub(crate) fn follow_with_search(&self, registry: &LiveRegistry) -> Result<Following, BuildError> {
+        let live = registry.clone();
+        self.follow_with(registry, move |are_deferred| {
+            if are_deferred {
+                turn_search_on(&live);
+            }
+        })
+    }
+
+    /// Registers the tools in a live registry. `then` gets whether they are deferred, after each change.
+    fn follow_with(
+        &self,
+        registry: &LiveRegistry,
+        then: impl Fn(bool) + Send + 'static,
+    ) -> Result<Following, BuildError> {
+        let mut catalogs = self.0.catalog.subscribe();
+        let mut totals = self.0.count.subscribe();
+        let first =
+            RegisteredTools { catalog: catalogs.borrow_and_update().clone(), are_deferred: self.0.defers() };
+        let mut tools = SyncedTools::new(registry, self.provided(&first.catalog))?;
+        then(first.are_deferred);
+        let progress = watch::Sender::new(first.clone());
+        let registered = progress.subscribe();
+        let client = Arc::downgrade(&self.0);
+        let following = CancellationToken::new();
+        tokio::spawn(following.clone().run_until_cancelled_owned(async move {
+            let mut last = first;
+            loop {
+                tokio::select! {
+                    changed = catalogs.changed() => if changed.is_err() { return },
+                    _ = totals.changed() => {}
+                }
+                let Some(client) = client.upgrade().map(McpClient) else { return };
+                let latest = RegisteredTools {
+                    catalog: catalogs.borrow_and_update().clone(),
+                    are_deferred: client.0.defers(),
+                };
+                if Arc::ptr_eq(&latest.catalog, &last.catalog) && latest.are_deferred == last.are_deferred {
+                    continue;
+                }
+                for (tool, error) in tools.update(client.provided(&latest.catalog)) {
+                    client.0.handler.emit(McpEvent::Refused { tool, error });
+                }
+                then(latest.are_deferred);
+                last = latest.clone();
+                progress.send_replace(latest);
+            }
+        }));
+        Ok(Following { guard: following.drop_guard(), registered })
+    }
+
+    /// Returns the tools of the list. Tools that are no longer listed are left out.
+    fn provided(&self, listed: &Catalog) -> Vec<Arc<dyn Tool>> {
+        let tools = ProvidedTool::all(self.clone()).into_iter();
+        let listed = tools.filter(|tool| listed.tools.contains_key(tool.definition().name.as_str()));
+        listed.map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect()
+    }
+}
+
+/// Turns tool search on in a registry, unless it is on. A registry with a tool of the same name as a search tool stays without.
+fn turn_search_on(registry: &LiveRegistry) {
+    if registry.snapshot().get(DISCOVER_TOOLS).is_some() {
+        return;
+    }
+    let enabled: Result<(), BuildError> = registry.change(|registry| {
+        registry.enable_tool_search(SearchOptions::default());
+        Ok(())
+    });
+    // The tools are then listed as they would be without tool search.
+    drop(enabled);
+}

@@ -1,0 +1,133 @@
+//! Differences between two tool lists of a server.
+
+use super::catalog::{Catalog, RemoteTool};
+use serde_json::Value;
+use std::fmt;
+use toolkit_core::schema::SchemaDiff;
+use toolkit_core::{ToolMetadata, ToolName};
+
+/// The differences between two tool lists of a server.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct ToolListChange {
+    /// The names of new tools, sorted.
+    pub added: Vec<ToolName>,
+    /// The names of removed tools, sorted.
+    pub removed: Vec<ToolName>,
+    /// The tools with a changed definition, sorted by name.
+    pub changed: Vec<McpToolChange>,
+}
+
+/// The differences between two definitions of one tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct McpToolChange {
+    /// The name of the tool.
+    pub tool: ToolName,
+    /// The old and the new description, if the description changed.
+    pub description: Option<(String, String)>,
+    /// The differences of the parameters, if the parameters changed. The list of differences is empty if the
+    /// schemas differ only in keywords without meaning.
+    pub parameters: Option<SchemaDiff>,
+    /// The differences of the output schema, if the output schema changed.
+    pub output: Option<SchemaDiff>,
+    /// The names of changed settings: `title`, `read_only`, `destructive`, `idempotent`, `open_world`,
+    /// `meta`. `other` stands for members of the [entry](crate::client::McpClient::listed_tool) that have no place in a definition.
+    pub settings: Vec<&'static str>,
+    /// Whether the tool waits for [approval](crate::client::McpClient::approve) and cannot be called until then.
+    pub is_blocked: bool,
+}
+
+impl ToolListChange {
+    /// Returns `true` if the lists are equal.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
+    }
+
+    /// Returns the differences between two catalogs. A tool that waits for approval in `new`, but not in
+    /// `old`, counts as changed.
+    pub(crate) fn between(old: &Catalog, new: &Catalog) -> Self {
+        let mut change = Self::default();
+        let names = |catalog: &Catalog, other: &Catalog| {
+            let missing = catalog.tools.iter().filter(|(name, _)| !other.tools.contains_key(*name));
+            missing.map(|(_, tool)| tool.definition.name.clone()).collect()
+        };
+        change.added = names(new, old);
+        change.removed = names(old, new);
+        for (name, tool) in &new.tools {
+            let Some(earlier) = old.tools.get(name) else { continue };
+            let waiting = new.pending.get(name).filter(|waiting| old.pending.get(name) != Some(*waiting));
+            let latest = waiting.unwrap_or(tool);
+            if latest != earlier {
+                change.changed.push(McpToolChange::between(earlier, latest, waiting.is_some()));
+            }
+        }
+        change
+    }
+}
+
+impl McpToolChange {
+    fn between(old: &RemoteTool, new: &RemoteTool, is_blocked: bool) -> Self {
+        let is_other = old.entry != new.entry && old.definition == new.definition;
+        let old = &old.definition;
+        let new = &new.definition;
+        let description =
+            (old.description != new.description).then(|| (old.description.clone(), new.description.clone()));
+        let parameters = (old.parameters != new.parameters)
+            .then(|| SchemaDiff::of_arguments(&old.parameters, &new.parameters));
+        // A tool without an output schema may return any value.
+        let [was, is] = [old, new].map(|tool| tool.output_schema().cloned().unwrap_or(Value::Bool(true)));
+        let output = (was != is).then(|| SchemaDiff::of_results(&was, &is));
+        let mut settings = settings(&old.metadata, &new.metadata);
+        if is_other {
+            settings.push("other");
+        }
+        Self { tool: new.name.clone(), description, parameters, output, settings, is_blocked }
+    }
+}
+
+/// Returns the names of the settings that differ.
+fn settings(old: &ToolMetadata, new: &ToolMetadata) -> Vec<&'static str> {
+    let compared = [
+        ("title", old.title == new.title),
+        ("read_only", old.read_only == new.read_only),
+        ("destructive", old.destructive == new.destructive),
+        ("idempotent", old.idempotent == new.idempotent),
+        ("open_world", old.open_world == new.open_world),
+        ("meta", old.meta == new.meta),
+    ];
+    compared.into_iter().filter(|(_, is_equal)| !is_equal).map(|(name, _)| name).collect()
+}
+
+impl fmt::Display for ToolListChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let added = self.added.iter().map(|tool| format!("- tool `{tool}` is new"));
+        let removed = self.removed.iter().map(|tool| format!("- tool `{tool}` was removed"));
+        let lines = added.chain(removed).chain(self.changed.iter().map(McpToolChange::to_string));
+        f.write_str(&lines.collect::<Vec<_>>().join("\n"))
+    }
+}
+
+impl fmt::Display for McpToolChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tool = format!("- tool `{}`", self.tool);
+        let mut lines = Vec::new();
+        if let Some((old, new)) = &self.description {
+            lines.push(format!("{tool}, description: was {old:?}\n  and is {new:?}"));
+        }
+        for (part, diff) in [("parameters", &self.parameters), ("result", &self.output)] {
+            let Some(diff) = diff else { continue };
+            if diff.is_empty() {
+                lines.push(format!("{tool}, {part}: changed without effect on calls"));
+            } else {
+                lines.extend(diff.changes().iter().map(|change| format!("{tool}, {part}: {change}")));
+            }
+        }
+        lines.extend(self.settings.iter().map(|name| format!("{tool}, `{name}` changed")));
+        if self.is_blocked {
+            lines.push(format!("{tool} waits for approval"));
+        }
+        f.write_str(&lines.join("\n"))
+    }
+}

@@ -1,0 +1,44 @@
+//! The last lines of a server's standard error, for messages.
+
+use crate::locks::lock;
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::time::Duration;
+use tokio::time::timeout;
+use toolkit_core::CancellationToken;
+
+/// The number of kept lines.
+const MAX_LINES: usize = 10;
+
+/// The wait for lines that have not arrived yet.
+const LAST_LINES_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// The last lines of standard error.
+#[derive(Debug, Default)]
+pub(crate) struct StderrTail {
+    lines: Mutex<VecDeque<String>>,
+    /// Cancelled when standard error is closed.
+    pub(super) ended: CancellationToken,
+}
+
+impl StderrTail {
+    pub(super) fn push(&self, line: String) {
+        let mut lines = lock(&self.lines);
+        if lines.len() == MAX_LINES {
+            lines.pop_front();
+        }
+        lines.push_back(line);
+    }
+
+    /// Returns the last lines of standard error, as text to append to an error message. The text is empty if there are
+    /// no lines. First waits a moment for lines that have not arrived yet.
+    pub(crate) async fn text(&self) -> String {
+        let _ = timeout(LAST_LINES_TIMEOUT, self.ended.cancelled()).await;
+        let lines = lock(&self.lines);
+        if lines.is_empty() {
+            return String::new();
+        }
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        format!("; its last output: {}", lines.join(" | "))
+    }
+}

@@ -1,0 +1,214 @@
+//! One call of a client: of a tool, of a prompt, or of a function behind a resource.
+
+use super::visibility::is_visible;
+use crate::locks::lock;
+use crate::reports::Reports;
+use crate::server::caller::{Caller, Inputs, LogLevel};
+use crate::server::server_settings::ServerSettings;
+use rmcp::RoleServer;
+use rmcp::model::{ErrorData, InputRequiredResult, InputResponses, ProgressNotificationParam, ProgressToken};
+use rmcp::service::{Peer, RequestContext};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use toolkit_core::context::Progress;
+use toolkit_core::{
+    CallId, Dispatcher, ErrorKind, RunContext, Tool, ToolCall, ToolError, ToolOutput, ToolResult,
+};
+
+/// The time to send the waiting progress reports after the end of the call.
+const LAST_REPORTS: Duration = Duration::from_secs(10);
+
+/// The data of a client's session that its calls need.
+pub(crate) struct CallSession<'a> {
+    pub(crate) settings: &'a ServerSettings,
+    pub(crate) run: RunContext,
+    /// The minimum severity of log messages for the client.
+    pub(crate) log_level: LogLevel,
+}
+
+/// The part of a request that describes its call.
+pub(super) struct ClientCall<'a> {
+    pub(super) id: CallId,
+    pub(super) name: &'a str,
+    pub(super) arguments: Arc<str>,
+    pub(super) input_responses: Option<InputResponses>,
+    pub(super) request_state: Option<String>,
+}
+
+/// The end of a call.
+pub(super) enum CallEnd {
+    /// The dispatcher has answered the call. There is no tool if none was found.
+    Answered(ToolResult, Option<Arc<dyn Tool>>),
+    /// The client does not see a tool with this name.
+    NotFound,
+    /// The state of the call could not be computed.
+    Refused(ToolError),
+    /// The client repeats the call with its answers.
+    Suspended(InputRequiredResult),
+}
+
+/// Returns the identity of the client, if the server has [`with_identity`](crate::server::McpServer::with_identity).
+#[cfg(feature = "server-http")]
+fn principal(settings: &ServerSettings, context: &RequestContext<RoleServer>) -> Option<String> {
+    settings.http.identity.as_ref()?(context.extensions.get()?)
+}
+
+#[cfg(not(feature = "server-http"))]
+const fn principal(_: &ServerSettings, _: &RequestContext<RoleServer>) -> Option<String> {
+    None
+}
+
+/// Runs a call through a dispatcher.
+pub(crate) async fn run(
+    session: CallSession<'_>,
+    dispatcher: &Dispatcher,
+    call: ClientCall<'_>,
+    context: RequestContext<RoleServer>,
+) -> Result<CallEnd, ErrorData> {
+    let CallSession { settings, run, log_level } = session;
+    let ClientCall { id, name, arguments, input_responses, request_state } = call;
+    let call = ToolCall::new(id, name, &*arguments);
+    let principal = principal(settings, &context);
+    let inputs = Inputs::new(&settings.secret, name, arguments, input_responses, request_state, principal)?;
+    let cancellation = context.ct.clone();
+    let reports = context.meta.get_progress_token().map(|token| (token, context.peer.clone()));
+    let caller = Caller::new(context, inputs, log_level);
+    if !settings.filters.is_empty() {
+        let registry = dispatcher.registry();
+        let tool = registry.get(&call.name);
+        if !tool.is_some_and(|tool| is_visible(settings, &caller, tool.definition())) {
+            return Ok(CallEnd::NotFound);
+        }
+    }
+    let run = match run_context(settings, run, &caller) {
+        Ok(run) => run,
+        Err(error) => return Ok(CallEnd::Refused(error)),
+    };
+    match reports {
+        None => dispatch(settings, dispatcher.clone().with_run(run), call, cancellation, &caller).await,
+        Some((token, peer)) => {
+            let reports = Arc::new(Reports::default());
+            let dispatcher = dispatcher.clone().with_run(run.on_progress(increasing(reports.clone(), token)));
+            // Boxed, so that calls without reports stay small.
+            let call = Box::pin(dispatch(settings, dispatcher, call, cancellation, &caller));
+            Box::pin(reporting(call, &reports, peer)).await
+        }
+    }
+}
+
+/// Runs the call of a prompt or of a function behind a resource, and returns its output. `not_found` is the error for a
+/// call that the client may not know.
+pub(crate) async fn output(
+    session: CallSession<'_>,
+    dispatcher: &Dispatcher,
+    call: ClientCall<'_>,
+    context: RequestContext<RoleServer>,
+    not_found: impl FnOnce() -> ErrorData,
+) -> Result<Result<ToolOutput, InputRequiredResult>, ErrorData> {
+    let settings = session.settings;
+    let Ok(_permit) = settings.permits.try_acquire() else {
+        return Err(ErrorData::internal_error("the server is busy; try again later", None));
+    };
+    let error = match run(session, dispatcher, call, context).await? {
+        CallEnd::NotFound => return Err(not_found()),
+        CallEnd::Suspended(question) => return Ok(Err(question)),
+        CallEnd::Refused(error) => error,
+        CallEnd::Answered(result, _) => match result.outcome {
+            Ok(output) => return Ok(Ok(output)),
+            Err(error) => error,
+        },
+    };
+    let message = error.message().to_owned();
+    Err(match error.kind() {
+        ErrorKind::InvalidArguments | ErrorKind::NotFound => ErrorData::invalid_params(message, None),
+        _ => ErrorData::internal_error(message, None),
+    })
+}
+
+/// Returns the run context of one call: the run context of the session, with the state of the call added.
+fn run_context(
+    settings: &ServerSettings,
+    session: RunContext,
+    caller: &Caller,
+) -> Result<RunContext, ToolError> {
+    let mut run = session.with_state(caller.clone());
+    if let Some(trace) = caller.trace_context() {
+        run = run.with_extension(trace);
+    }
+    let add = || settings.call_state.iter().try_fold(run, |run, state| state(caller, run));
+    // A panic would end the task of the request without a response.
+    catch_unwind(AssertUnwindSafe(add))
+        .unwrap_or_else(|_| Err(ToolError::failed("the server cannot tell who calls the tool")))
+}
+
+/// Runs the call until it ends, or until it asks the client a question that only a repeated request can
+/// answer.
+async fn dispatch(
+    settings: &ServerSettings,
+    dispatcher: Dispatcher,
+    call: ToolCall,
+    cancellation: CancellationToken,
+    caller: &Caller,
+) -> Result<CallEnd, ErrorData> {
+    let mut running = pin!(dispatcher.dispatch_found(call, cancellation));
+    let ended = if caller.can_suspend() {
+        tokio::select! {
+            biased;
+            ended = &mut running => Some(ended),
+            () = caller.inputs().suspended() => None,
+        }
+    } else {
+        None
+    };
+    let (result, tool) = match (caller.inputs().suspension(&settings.secret), ended) {
+        (Some(question), _) => return question.map(CallEnd::Suspended),
+        (None, Some(ended)) => ended,
+        (None, None) => running.await,
+    };
+    Ok(CallEnd::Answered(result, tool))
+}
+
+/// Returns a listener that adds reports to a queue. The protocol demands that progress increases, so other
+/// reports are dropped.
+fn increasing(reports: Arc<Reports>, token: ProgressToken) -> impl Fn(Progress) + Send + Sync + 'static {
+    let highest = Mutex::new(f64::NEG_INFINITY);
+    move |progress| {
+        let percent = progress.fraction * 100.0;
+        let mut highest = lock(&highest);
+        if percent > *highest {
+            *highest = percent;
+            let mut report = ProgressNotificationParam::new(token.clone(), percent).with_total(100.0);
+            report.message = Some(progress.message).filter(|message| !message.is_empty());
+            reports.add(report);
+        }
+    }
+}
+
+/// Runs the call and sends its progress reports to the client. The waiting reports are sent before the result.
+async fn reporting<T>(call: impl Future<Output = T>, reports: &Reports, peer: Peer<RoleServer>) -> T {
+    let ended = CancellationToken::new();
+    let mut send = pin!(async {
+        loop {
+            let report = tokio::select! {
+                biased;
+                report = reports.next() => report,
+                () = ended.cancelled() => return,
+            };
+            if peer.notify_progress(report).await.is_err() {
+                return;
+            }
+        }
+    });
+    let mut call = pin!(call);
+    let value = tokio::select! {
+        value = &mut call => value,
+        () = &mut send => return call.await,
+    };
+    ended.cancel();
+    let _ = timeout(LAST_REPORTS, send).await;
+    value
+}

@@ -1,0 +1,342 @@
+//! The server of a registry, and its settings.
+
+use super::auth::is_granted;
+use super::caller::Caller;
+use super::client_requests::ClientRequestHandler;
+use super::protocol::MAX_MESSAGE;
+use super::server_settings::{ResourceUpdates, ServerSettings};
+use crate::line_transport::LineTransport;
+use crate::macros::setters;
+use crate::mcp_error::{McpError, McpErrorKind};
+use rmcp::ServiceExt;
+use rmcp::model::RequestStateCodec;
+use rmcp::service::ServerInitializeError;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use toolkit_core::name::NameRule;
+use toolkit_core::output::Truncation;
+use toolkit_core::registry::{IntoRegistrySource, RegistrySource};
+use toolkit_core::{BuildError, Dispatcher, ToolDefinition, ToolError};
+
+/// Serves a registry over standard input and output, until the client closes standard input. The program must write nothing
+/// else to standard output.
+///
+/// # Errors
+/// The registry is not complete, for instance because a tool lacks its state, or the transport fails.
+pub async fn serve_stdio(registry: impl IntoRegistrySource) -> Result<(), McpError> {
+    McpServer::new(registry)?.serve_stdio().await
+}
+
+/// A server of the Model Context Protocol with the tools of a registry.
+///
+/// All calls go through a [`Dispatcher`]: its limits, permissions and other middleware apply. Clients with
+/// protocol version 2026-07-28 and with earlier versions are served at the same time.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use toolkit_ai::middleware::{PermissionRule, Permissions};
+/// use toolkit_ai::{Dispatcher, ToolRegistry, ToolTag};
+/// use toolkit_ai::mcp::server::McpServer;
+/// use toolkit_ai::mcp::server::ask_client;
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let permissions = Permissions::new()
+///     .rule(PermissionRule::ask("it deletes files").for_tag(ToolTag::Destructive))
+///     .rule(PermissionRule::allow())
+///     .with_handler(ask_client);
+/// let dispatcher = Dispatcher::new(ToolRegistry::new())?
+///     .with_timeout(Duration::from_secs(30))
+///     .with_middleware(permissions);
+/// let server = McpServer::from(dispatcher).with_name("files", "1.0.0").with_instructions("Paths are absolute.");
+/// server.serve_stdio().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias("ServerHandler", "FastMCP"))]
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct McpServer {
+    pub(super) settings: ServerSettings,
+}
+
+impl McpServer {
+    /// Creates a server for the tools of a registry. If the registry is [live](toolkit_core::LiveRegistry),
+    /// clients are notified of its changes.
+    ///
+    /// If a tool has a parameter of the type [`Caller`], a live registry must declare this state with
+    /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state). A fixed registry need not declare it.
+    ///
+    /// # Errors
+    /// The registry is not complete. See [`Dispatcher::new`].
+    pub fn new(registry: impl IntoRegistrySource) -> Result<Self, BuildError> {
+        dispatcher(registry).map(Self::from)
+    }
+
+    pub(super) fn with(mut self, change: impl FnOnce(&mut ServerSettings)) -> Self {
+        change(&mut self.settings);
+        self
+    }
+
+    /// Sets the name and the version of the server, as shown to clients. By default, clients see the name and
+    /// the version of this crate.
+    pub fn with_name(self, name: impl Into<String>, version: impl Into<String>) -> Self {
+        self.with(|settings| {
+            settings.name = name.into();
+            settings.version = version.into();
+        })
+    }
+
+    /// Sets the maximum number of calls at the same time, over all clients; 1,000 by default. Further calls
+    /// are refused with an error for the model. A maximum of zero counts as one.
+    ///
+    /// To make calls wait instead, use [`Dispatcher::with_max_concurrency`].
+    pub fn with_max_calls(self, calls: usize) -> Self {
+        self.with(|settings| {
+            settings.max_calls = calls.clamp(1, Semaphore::MAX_PERMITS);
+            settings.permits = Arc::new(Semaphore::new(settings.max_calls));
+        })
+    }
+
+    /// Sets how overlong results are truncated, and keeps the full texts as resources.
+    ///
+    /// A truncated result contains a link to the resource with the full text. The server keeps the latest
+    /// full texts in memory, up to 64 MiB in total. If `truncation` has a sink, the server replaces it.
+    ///
+    /// ```
+    /// use toolkit_ai::ToolRegistry;
+    /// use toolkit_ai::output::Truncation;
+    /// use toolkit_ai::mcp::server::McpServer;
+    ///
+    /// let server = McpServer::new(ToolRegistry::new())?.with_truncation(Truncation::new(20_000));
+    /// # Ok::<(), toolkit_ai::BuildError>(())
+    /// ```
+    pub fn with_truncation(self, truncation: Truncation) -> Self {
+        self.with(|settings| settings.set_truncation(truncation))
+    }
+
+    /// Adds a value to the state of each call, computed from the [`Caller`]. If `state` returns an error, the
+    /// call fails with this error.
+    ///
+    /// The registry must declare the type with
+    /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state).
+    ///
+    /// `_meta` and headers are claims of the client. Take a tenant or a user from `Caller::extension`, where an
+    /// authentication layer adds checked claims.
+    ///
+    /// ```
+    /// use toolkit_ai::{ToolError, ToolRegistry};
+    /// use toolkit_ai::mcp::server::McpServer;
+    ///
+    /// /// Tools take a parameter `#[state] language: &Language`.
+    /// struct Language(String);
+    ///
+    /// let registry = ToolRegistry::new().with_run_state::<Language>();
+    /// let server = McpServer::new(registry)?.with_call_state(|caller| match caller.meta("example.com/language") {
+    ///     Some(language) => Ok(Language(language.to_string())),
+    ///     None => Err(ToolError::failed("the request names no language")),
+    /// });
+    /// # Ok::<(), toolkit_ai::BuildError>(())
+    /// ```
+    pub fn with_call_state<T: Send + Sync + 'static>(
+        self,
+        state: impl Fn(&Caller) -> Result<T, ToolError> + Send + Sync + 'static,
+    ) -> Self {
+        self.with(|settings| {
+            settings.call_state.push(Arc::new(move |caller, run| Ok(run.with_state(state(caller)?))));
+        })
+    }
+
+    /// Sets which tools, prompts and resources a client sees. What a client does not see is left out of its lists, and
+    /// is not found by its calls. With several filters, all of them must return `true`.
+    ///
+    /// ```
+    /// use toolkit_ai::ToolRegistry;
+    /// use toolkit_ai::mcp::server::McpServer;
+    ///
+    /// let server = McpServer::new(ToolRegistry::new())?
+    ///     .with_filter(|caller, tool| tool.metadata.read_only == Some(true) || caller.client_name().is_some());
+    /// # Ok::<(), toolkit_ai::BuildError>(())
+    /// ```
+    pub fn with_filter(
+        self,
+        filter: impl Fn(&Caller, &ToolDefinition) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.with(|settings| {
+            settings.filters.push(Arc::new(filter));
+            settings.is_private = true;
+        })
+    }
+
+    /// Sets the function that returns the scopes of a client, separated by spaces as in the claim `scope` of a token.
+    /// A client sees a tool with `scopes` in its metadata only if it has all of them.
+    ///
+    /// ```
+    /// use toolkit_ai::{ToolRegistry, tool, tools};
+    /// use toolkit_ai::mcp::server::McpServer;
+    ///
+    /// /// Added by a layer that checks tokens.
+    /// #[derive(Clone)]
+    /// struct Scope(String);
+    ///
+    /// /// Deletes a note.
+    /// #[tool(meta(scopes = "notes:write"))]
+    /// fn delete(note: String) {}
+    ///
+    /// let server = McpServer::new(ToolRegistry::from_tools(tools![delete])?)?
+    ///     .with_scopes(|caller| caller.extension::<Scope>().map(|scope| scope.0.clone()).unwrap_or_default());
+    /// # Ok::<(), toolkit_ai::BuildError>(())
+    /// ```
+    pub fn with_scopes(self, scopes: impl Fn(&Caller) -> String + Send + Sync + 'static) -> Self {
+        self.with_filter(move |caller, tool| is_granted(tool, || scopes(caller)))
+    }
+
+    /// Publishes the tools of a registry as prompts, which the user of a client chooses.
+    ///
+    /// A prompt is a `#[tool]` function whose output is the content of a message of the user, or
+    /// [`PromptMessages`](super::PromptMessages). With `register = false`, it is not discovered as a tool. If the
+    /// registry is live, clients are notified of its changes.
+    ///
+    /// ```
+    /// use toolkit_ai::{ToolRegistry, tool, tools};
+    /// use toolkit_ai::mcp::server::McpServer;
+    ///
+    /// /// Explains a word.
+    /// #[tool(register = false)]
+    /// fn explain(word: String) -> String {
+    ///     format!("What does {word} mean?")
+    /// }
+    ///
+    /// let prompts = ToolRegistry::from_tools(tools![explain])?;
+    /// let server = McpServer::new(ToolRegistry::new())?.with_prompts(prompts)?;
+    /// # Ok::<(), toolkit_ai::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The registry is not complete. See [`Dispatcher::new`].
+    pub fn with_prompts(mut self, prompts: impl IntoRegistrySource) -> Result<Self, BuildError> {
+        self.settings.prompts = Some(dispatcher(prompts)?);
+        Ok(self)
+    }
+
+    /// Publishes a registry of [resources](super::ServerResource), which clients read by URI. If the registry is live,
+    /// clients are notified of its changes.
+    ///
+    /// # Errors
+    /// The registry is not complete. See [`Dispatcher::new`].
+    pub fn with_resources(mut self, resources: impl IntoRegistrySource) -> Result<Self, BuildError> {
+        self.settings.resources = Some(dispatcher(resources)?);
+        Ok(self)
+    }
+
+    /// Returns the sender of updates: clients that have subscribed to a resource learn that it has changed.
+    #[must_use]
+    pub fn resource_updates(&self) -> ResourceUpdates {
+        self.settings.updates.clone()
+    }
+
+    /// Serves one client over standard input and output, until the client closes standard input.
+    ///
+    /// A program served this way must write nothing else to standard output.
+    ///
+    /// # Errors
+    /// A rule [selects no tool](Dispatcher::check), the client does not speak the protocol, or the transport fails.
+    pub async fn serve_stdio(self) -> Result<(), McpError> {
+        let (read, write) = rmcp::transport::stdio_pipes();
+        self.serve_halves(read, write).await
+    }
+
+    /// Serves one client over a stream of bytes, such as a socket or a
+    /// [`DuplexStream`](tokio::io::DuplexStream), until the client closes the stream.
+    ///
+    /// # Errors
+    /// A rule [selects no tool](Dispatcher::check), the client does not speak the protocol, or the transport fails.
+    pub async fn serve(self, stream: impl AsyncRead + AsyncWrite + Send + 'static) -> Result<(), McpError> {
+        let (read, write) = tokio::io::split(stream);
+        self.serve_halves(read, write).await
+    }
+
+    async fn serve_halves(
+        self,
+        read: impl AsyncRead + Send + Unpin + 'static,
+        write: impl AsyncWrite + Send + Unpin + 'static,
+    ) -> Result<(), McpError> {
+        self.settings.check_rules()?;
+        // The session gets a token of its own, because the SDK cancels the token at the end of the session.
+        let cancellation = self.settings.cancellation.child_token();
+        let transport = LineTransport::new(read, write, MAX_MESSAGE, ());
+        let handler = ClientRequestHandler::new(Arc::new(self.settings));
+        let running = handler.serve_with_ct(transport, cancellation).await;
+        match running {
+            Ok(running) => {
+                let ended = running.waiting().await;
+                ended.map(drop).map_err(|error| McpError::new(McpErrorKind::Connection, error.to_string()))
+            }
+            // A client that connects and leaves is not an error.
+            Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => Ok(()),
+            Err(error) => {
+                Err(McpError::new(McpErrorKind::Protocol, format!("the client does not speak MCP: {error}")))
+            }
+        }
+    }
+}
+
+impl McpServer {
+    /// Creates the first page of the tool list, as for a request, and returns the number of tools on the page. For
+    /// benchmarks.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn list_once(&self) -> usize {
+        let tools = self.settings.tools(&self.settings.dispatcher.registry(), false);
+        tools.page(None, self.settings.page_size, |_| true).map_or(0, |(page, _)| page.len())
+    }
+}
+
+setters! { McpServer.settings:
+    /// Sets the display name of the server.
+    with_title(title: impl Into<String>) = Some(title.into());
+    /// Sets the instructions for the model: how to use the tools together.
+    with_instructions(instructions: impl Into<String>) = Some(instructions.into());
+    /// Sets the rule for published tool names.
+    ///
+    /// By default, names have up to 128 characters of `A-Z a-z 0-9 _ . -`, as the protocol demands. Some
+    /// clients pass names on to a model provider without changes. [`NameRule::DASHES`] suits all providers.
+    with_name_rule(name_rule: NameRule) = name_rule;
+    /// Sets the maximum number of entries in one page of a list, 1,000 by default. A size of zero counts as
+    /// one.
+    with_page_size(page_size: usize) = page_size.max(1);
+    /// Sets the time for which clients may reuse a tool list without asking the server again.
+    ///
+    /// The default is five minutes for a fixed registry, and zero for a live registry.
+    with_list_ttl(list_ttl: Duration) = Some(list_ttl);
+    /// Sets the secret that protects the state of interrupted calls.
+    ///
+    /// With protocol version 2026-07-28, a call that asks the user a question ends early. The client then
+    /// repeats the call with the answer and a signed state. If several servers answer calls of the same
+    /// client, they need the same secret. By default, the secret is random.
+    with_secret(secret: impl AsRef<[u8]>) = RequestStateCodec::new_unchecked(secret.as_ref());
+    /// Sets the token that stops the server. Running calls then have two seconds to end.
+    with_cancellation(cancellation: CancellationToken) = cancellation;
+}
+
+/// Returns a dispatcher for the tools of a registry. The tools of a fixed registry may take a [`Caller`].
+fn dispatcher(registry: impl IntoRegistrySource) -> Result<Dispatcher, BuildError> {
+    Dispatcher::new(match registry.into_registry_source() {
+        RegistrySource::Fixed(registry) => {
+            Arc::unwrap_or_clone(registry).with_run_state::<Caller>().into_registry_source()
+        }
+        live => live,
+    })
+}
+
+/// Serves the tools of a dispatcher.
+///
+/// A registry with tools that take a [`Caller`] must declare this state with
+/// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state).
+impl From<Dispatcher> for McpServer {
+    fn from(dispatcher: Dispatcher) -> Self {
+        Self { settings: ServerSettings::new(dispatcher) }
+    }
+}

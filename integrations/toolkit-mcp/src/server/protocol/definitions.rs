@@ -1,0 +1,203 @@
+//! Tool definitions in the form of the protocol.
+
+use rmcp::model::{ErrorData, Icon, JsonObject, MetaObject, Tool, ToolAnnotations};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use toolkit_core::definition::ToolIcon;
+use toolkit_core::format::ToolFormat;
+use toolkit_core::name::{NameRule, WireNames};
+use toolkit_core::schema::keyword::{booleans_to_objects, each_subschema};
+use toolkit_core::{ToolDefinition, ToolMetadata, ToolTag};
+
+/// The format for tool definitions of the Model Context Protocol.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct McpFormat {
+    pub(crate) name_rule: NameRule,
+    /// Whether an output that is no object is published as the property `result` of an object. Versions before
+    /// 2026-07-28 know no other outputs.
+    pub(crate) wraps_outputs: bool,
+}
+
+/// Published tools, sorted by published name. Clones are cheap.
+#[derive(Clone)]
+pub(crate) struct ToolList(Arc<[Arc<Tool>]>);
+
+/// The prefix of a cursor. The rest of the cursor is the name of the last entry of the preceding page.
+const AFTER: &str = "after:";
+
+impl ToolList {
+    /// Returns the tool with this published name.
+    pub(crate) fn get(&self, name: &str) -> Option<&Arc<Tool>> {
+        let found = self.0.binary_search_by(|tool| (*tool.name).cmp(name)).ok()?;
+        self.0.get(found)
+    }
+
+    /// Returns a page of at most `size` visible tools and the cursor of the next page.
+    ///
+    /// # Errors
+    /// This server did not issue the cursor.
+    pub(crate) fn page(
+        &self,
+        cursor: Option<&str>,
+        size: usize,
+        is_visible: impl Fn(&Tool) -> bool,
+    ) -> Result<(Vec<Tool>, Option<String>), ErrorData> {
+        let visible = self.0.iter().filter(|tool| is_visible(tool));
+        let (tools, next) = page(visible, cursor, size, |tool| &tool.name)?;
+        Ok((tools.into_iter().map(|tool| (**tool).clone()).collect(), next))
+    }
+}
+
+/// Returns a page of at most `size` entries, which are sorted by name, and the cursor of the next page.
+///
+/// A cursor names an entry. Therefore, no entry is missed or repeated if other entries are added or removed between the
+/// requests for two pages.
+///
+/// # Errors
+/// This server did not issue the cursor.
+pub(crate) fn page<T>(
+    entries: impl Iterator<Item = T>,
+    cursor: Option<&str>,
+    size: usize,
+    name: impl for<'a> Fn(&'a T) -> &'a str,
+) -> Result<(Vec<T>, Option<String>), ErrorData> {
+    let foreign = || ErrorData::invalid_params("the cursor is not one of this server", None);
+    let last = cursor.map(|cursor| cursor.strip_prefix(AFTER).ok_or_else(foreign)).transpose()?;
+    let mut rest = entries.skip_while(|entry| last.is_some_and(|last| name(entry) <= last));
+    let page: Vec<T> = rest.by_ref().take(size).collect();
+    let next = page.last().filter(|_| rest.next().is_some()).map(|last| format!("{AFTER}{}", name(last)));
+    Ok((page, next))
+}
+
+impl ToolFormat for McpFormat {
+    type Rendered = ToolList;
+    type Fragment = Tool;
+
+    fn name_rule(&self) -> NameRule {
+        self.name_rule
+    }
+
+    fn render(
+        &self,
+        tools: &[&ToolDefinition],
+        names: &WireNames,
+        earlier: &mut dyn FnMut(usize) -> Option<Arc<Tool>>,
+    ) -> (ToolList, Vec<Arc<Tool>>) {
+        let fragments: Vec<Arc<Tool>> = tools
+            .iter()
+            .enumerate()
+            .map(|(index, definition)| {
+                let name = names.spell(definition.name.as_str());
+                let unchanged = earlier(index).filter(|tool| tool.name == name);
+                unchanged.unwrap_or_else(|| Arc::new(render(definition, name, self.wraps_outputs)))
+            })
+            .collect();
+        let mut sorted = fragments.clone();
+        sorted.sort_by(|a, b| a.name.cmp(&b.name));
+        (ToolList(sorted.into()), fragments)
+    }
+}
+
+fn render(definition: &ToolDefinition, name: &str, wraps_outputs: bool) -> Tool {
+    let metadata = &definition.metadata;
+    let mut tool = Tool::new(name.to_owned(), definition.description.clone(), input_schema(definition));
+    tool.title.clone_from(&metadata.title);
+    let output = definition.output_schema().and_then(published);
+    tool.output_schema = output.map(|output| match definition.output_schema() {
+        Some(schema) if wraps_outputs && is_wrapped(schema) => wrapped(output).into(),
+        _ => output.into(),
+    });
+    tool.annotations = annotations(metadata);
+    tool.icons = icons(metadata);
+    tool.meta = published_meta(&metadata.meta);
+    tool
+}
+
+/// Returns the schema of the arguments. The protocol demands `"type": "object"` at the root.
+fn input_schema(definition: &ToolDefinition) -> JsonObject {
+    let mut schema = published(&definition.parameters).unwrap_or_default();
+    schema.entry("type").or_insert_with(|| "object".into());
+    schema
+}
+
+/// Returns an object schema without boolean schemas inside. Some clients drop all tools of a server for one of them.
+fn published(schema: &Value) -> Option<JsonObject> {
+    let mut schema = Value::Object(schema.as_object()?.clone());
+    booleans_to_objects(&mut schema);
+    if let Value::Object(schema) = schema { Some(schema) } else { None }
+}
+
+/// Returns whether an output with this schema is wrapped for versions that know only objects as outputs.
+pub(crate) fn is_wrapped(schema: &Value) -> bool {
+    schema.get("type").is_none_or(|kind| kind != "object")
+}
+
+/// Returns the schema of an object with a property `result` of this schema.
+fn wrapped(schema: JsonObject) -> JsonObject {
+    let mut schema = Value::Object(schema);
+    each_subschema(&mut schema, &mut |keywords| {
+        if let Some(target) = keywords.get_mut("$ref").filter(|target| *target == "#") {
+            *target = "#/properties/result".into();
+        }
+    });
+    let definitions = schema.as_object_mut().and_then(|schema| schema.shift_remove("$defs"));
+    let mut wrapped = JsonObject::new();
+    wrapped.insert("type".to_owned(), "object".into());
+    wrapped.insert("properties".to_owned(), json!({ "result": schema }));
+    wrapped.insert("required".to_owned(), json!(["result"]));
+    // References begin at the root.
+    wrapped.extend(definitions.map(|definitions| ("$defs".to_owned(), definitions)));
+    wrapped
+}
+
+fn annotations(metadata: &ToolMetadata) -> Option<ToolAnnotations> {
+    let tagged = |hint: Option<bool>, tag| hint.or_else(|| metadata.tags.contains(&tag).then_some(true));
+    let hints = [
+        tagged(metadata.read_only, ToolTag::ReadOnly),
+        tagged(metadata.destructive, ToolTag::Destructive),
+        metadata.idempotent,
+        tagged(metadata.open_world, ToolTag::Network),
+    ];
+    if metadata.title.is_none() && hints.iter().all(Option::is_none) {
+        return None;
+    }
+    let [read_only, destructive, idempotent, open_world] = hints;
+    // Clients of the first versions read the title from the annotations.
+    Some(ToolAnnotations::from_raw(metadata.title.clone(), read_only, destructive, idempotent, open_world))
+}
+
+pub(crate) fn icons(metadata: &ToolMetadata) -> Option<Vec<Icon>> {
+    (!metadata.icons.is_empty()).then(|| metadata.icons.iter().map(icon).collect())
+}
+
+fn icon(icon: &ToolIcon) -> Icon {
+    let mut published = Icon::new(icon.src.clone());
+    published.mime_type.clone_from(&icon.media_type);
+    published.sizes = Some(icon.sizes.clone()).filter(|sizes| !sizes.is_empty());
+    published
+}
+
+/// Returns the metadata of the program.
+pub(crate) fn published_meta(meta: &Map<String, Value>) -> Option<MetaObject> {
+    (!meta.is_empty()).then(|| MetaObject(meta.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toolkit_core::name::ToolName;
+
+    #[test]
+    fn published_schemas_have_no_boolean_schemas() {
+        let schema = |any: Value| json!({"type": "object", "properties": {"a": any, "l": {"items": any}}});
+        let name = ToolName::new("f").unwrap();
+        let definition =
+            ToolDefinition::new(name, "", schema(json!(true))).with_output_schema(schema(json!(true)));
+        let tool = render(&definition, "f", true);
+        assert_eq!(Value::Object((*tool.input_schema).clone()), schema(json!({})));
+        assert_eq!(
+            tool.output_schema.map(|output| Value::Object((*output).clone())),
+            Some(schema(json!({})))
+        );
+    }
+}

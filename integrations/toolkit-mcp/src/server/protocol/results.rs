@@ -1,0 +1,143 @@
+//! Results of calls in the form of the protocol.
+
+use crate::numbers::is_exact;
+use data_encoding::BASE64;
+use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+use serde_json::Value;
+use toolkit_core::output::MediaData;
+use toolkit_core::{Content, Media, ToolError, ToolOutput};
+
+/// Returns the result of a successful call of the tool `name` with the output schema `schema`.
+///
+/// The structured content of the result is the structured value of the output. Without such a value, a tool with an
+/// output schema gets the JSON output as structured content, or `full_json` if the JSON output was truncated. If a number
+/// of the output cannot be in a JSON value, the result has no structured content.
+///
+/// # Errors
+/// The structured content does not fit the output schema, or the JSON output is nested too deep for a value.
+pub(crate) fn success(
+    output: ToolOutput,
+    name: &str,
+    schema: Option<&Value>,
+    full_json: impl FnOnce() -> Option<Value>,
+) -> Result<CallToolResult, ToolError> {
+    let mut structured = match (output.structured(), output.content()) {
+        (Some(value), _) => Some(value.clone()),
+        (None, [Content::Json(json)]) if schema.is_some() => Some(json.to_value().map_err(|error| {
+            ToolError::failed(format!("the output of tool `{name}` cannot be structured content: {error}"))
+        })?),
+        (None, _) if schema.is_some() => full_json(),
+        _ => None,
+    };
+    if let (Some(schema), Some(value)) = (schema, &structured) {
+        match is_exact(schema, value) {
+            Ok(true) => {}
+            Ok(false) => structured = None,
+            Err(first) => {
+                let text = format!("the output of tool `{name}` does not fit its output schema: {first}");
+                return Err(ToolError::failed(text).with_details(value.to_string()));
+            }
+        }
+    }
+    let message = Some(output.message()).filter(|message| !message.is_empty());
+    let message = message.map(|message| ContentBlock::text(message.to_owned()));
+    let content = output.into_content().into_iter().enumerate();
+    let content = content.map(|(index, content)| block(content, index));
+    let mut result = CallToolResult::success(content.chain(message).collect());
+    result.structured_content = structured;
+    Ok(result)
+}
+
+/// Returns the result of a failed call. The model reads the message.
+pub(crate) fn failure(error: &ToolError) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(error.message())])
+}
+
+pub(crate) fn block(content: Content, index: usize) -> ContentBlock {
+    match content {
+        Content::Text(text) => ContentBlock::text(text),
+        Content::Json(json) => ContentBlock::text(json.into_string()),
+        Content::Image(media) => item(*media, index, |data, kind, _| ContentBlock::image(data, kind)),
+        Content::Audio(media) => item(*media, index, |data, kind, _| ContentBlock::audio(data, kind)),
+        Content::File(media) => {
+            let embedded = |data, kind, name: Option<String>| embedded(kind, data, attachment(name, index));
+            item(*media, index, |data, kind, name| ContentBlock::resource(embedded(data, kind, name)))
+        }
+        Content::Resource(resource) => {
+            let mut linked = rmcp::model::Resource::new(resource.uri, resource.name);
+            linked.mime_type = resource.media_type;
+            ContentBlock::resource_link(linked)
+        }
+        other => ContentBlock::text(other.to_text()),
+    }
+}
+
+/// Returns the block that `inline` makes of the data, the media type and the name of a media item. A media item with a URL
+/// becomes a link.
+fn item(
+    Media { media_type, data, name }: Media,
+    index: usize,
+    inline: impl FnOnce(String, String, Option<String>) -> ContentBlock,
+) -> ContentBlock {
+    match data {
+        MediaData::Base64(data) => inline(data, media_type, name),
+        MediaData::Url(uri) => {
+            let name = name.unwrap_or_else(|| format!("attachment {}", index + 1));
+            ContentBlock::resource_link(rmcp::model::Resource::new(uri, name).with_mime_type(media_type))
+        }
+    }
+}
+
+/// Returns an output of the resource `uri` as its contents.
+pub(crate) fn resource_contents(content: Content, uri: &str, media_type: Option<&str>) -> ResourceContents {
+    let typed =
+        |contents: ResourceContents, default: &str| contents.with_mime_type(media_type.unwrap_or(default));
+    match content {
+        Content::Json(json) => typed(ResourceContents::text(json.into_string(), uri), "application/json"),
+        Content::Image(media) | Content::Audio(media) | Content::File(media) => match *media {
+            Media { data: MediaData::Base64(data), media_type: own, .. } => {
+                embedded(media_type.map_or(own, str::to_owned), data, uri.to_owned())
+            }
+            Media { data: MediaData::Url(url), .. } => {
+                typed(ResourceContents::text(url, uri), "text/uri-list")
+            }
+        },
+        other => typed(ResourceContents::text(other.to_text(), uri), "text/plain"),
+    }
+}
+
+/// Returns the URI of a file of a result.
+fn attachment(name: Option<String>, index: usize) -> String {
+    match name {
+        Some(name) if name.contains("://") => name,
+        Some(name) => format!("attachment:///{name}"),
+        None => format!("attachment:///{}", index + 1),
+    }
+}
+
+/// Returns a file as the contents of a resource: as text if the media type is a text format, and as bytes
+/// otherwise.
+fn embedded(media_type: String, data: String, uri: String) -> ResourceContents {
+    let decoded = is_text(&media_type).then(|| BASE64.decode(data.as_bytes()).ok()).flatten();
+    let contents = match decoded.and_then(|bytes| String::from_utf8(bytes).ok()) {
+        Some(text) => ResourceContents::text(text, uri),
+        None => ResourceContents::blob(data, uri),
+    };
+    contents.with_mime_type(media_type)
+}
+
+fn is_text(media_type: &str) -> bool {
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
+    essence.starts_with("text/") || essence == "application/json" || essence.ends_with("+json")
+}
+
+/// Returns the error result for a call refused because `limit` calls are already running.
+pub(crate) fn busy(limit: usize) -> CallToolResult {
+    let message = format!("The server is busy with {limit} calls; call the tool again later");
+    CallToolResult::error(vec![ContentBlock::text(message)])
+}
+
+/// Returns the content of `value` if it is a JSON string, and the JSON text of `value` otherwise.
+pub(crate) fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

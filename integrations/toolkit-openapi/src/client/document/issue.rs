@@ -1,0 +1,46 @@
+//! Issues: what of a document did not become what its author wrote.
+
+use std::fmt;
+use toolkit_core::foreign::shorten;
+
+/// The maximum length of a message, in characters.
+const LONGEST: usize = 512;
+
+/// A report about a part of a document that was changed or left out. The rest of the document is not affected.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct OpenApiIssue {
+    /// The place in the document, as a JSON pointer such as `/paths/~1users/get`. Empty if the issue concerns the
+    /// whole document.
+    pub place: String,
+    /// The fault, and the consequence. At most 512 characters.
+    pub message: String,
+}
+
+impl OpenApiIssue {
+    pub(crate) fn new(place: &str, message: impl Into<String>) -> Self {
+        Self { place: shorten(place.to_owned(), LONGEST), message: shorten(message.into(), LONGEST) }
+    }
+}
+
+impl fmt::Display for OpenApiIssue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.place.is_empty() {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "`{}`: {}", self.place, self.message)
+        }
+    }
+}
+
+/// The reason why an operation cannot be read, with its place.
+pub(crate) struct OperationFault {
+    pub(crate) place: String,
+    pub(crate) reason: String,
+}
+
+impl OperationFault {
+    pub(crate) fn new(place: &str, reason: impl Into<String>) -> Self {
+        Self { place: place.to_owned(), reason: reason.into() }
+    }
+}

@@ -1,0 +1,307 @@
+//! JSONPath (RFC 9535), as far as overlays use it: names, indices, wildcards, descendants, and filters that compare.
+
+use super::node::below;
+use serde_json::Value;
+
+/// A parsed path.
+#[derive(Debug, PartialEq)]
+pub(super) struct JsonPath(Vec<PathSegment>);
+
+#[derive(Debug, PartialEq)]
+struct PathSegment {
+    /// Whether the segment selects in the value and everything inside it.
+    descends: bool,
+    selectors: Vec<PathSelector>,
+}
+
+#[derive(Debug, PartialEq)]
+enum PathSelector {
+    Name(String),
+    Index(i64),
+    All,
+    Filter(PathFilter),
+}
+
+/// Alternatives of tests that must all hold.
+#[derive(Debug, PartialEq)]
+struct PathFilter(Vec<Vec<FilterTest>>);
+
+#[derive(Debug, PartialEq)]
+struct FilterTest {
+    path: JsonPath,
+    /// The value to compare with; `None` if there may be any value.
+    wanted: Option<Value>,
+    is_negated: bool,
+}
+
+impl JsonPath {
+    /// Parses a path such as `$.paths.*.get` or `$.paths['/users'].*[?@.deprecated == true]`.
+    ///
+    /// # Errors
+    /// What is not understood. Functions, slices and comparisons of order are not supported.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let mut parser = PathParser { rest: text.trim(), text };
+        if !parser.takes("$") {
+            return Err(parser.unknown());
+        }
+        let path = parser.segments()?;
+        if parser.rest.is_empty() { Ok(path) } else { Err(parser.unknown()) }
+    }
+
+    /// Returns the places that the path selects, as JSON pointers in the order of the document.
+    pub(super) fn places(&self, root: &Value) -> Vec<String> {
+        let mut found = vec![(String::new(), root)];
+        for segment in &self.0 {
+            let mut next = Vec::new();
+            for (place, value) in found {
+                segment.select(&place, value, &mut next);
+            }
+            found = next;
+        }
+        let mut places: Vec<String> = Vec::new();
+        for (place, _) in found {
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+        places
+    }
+
+    /// Returns the first value that the path selects.
+    fn first<'v>(&self, root: &'v Value) -> Option<&'v Value> {
+        root.pointer(self.places(root).first()?)
+    }
+}
+
+impl PathSegment {
+    fn select<'v>(&self, place: &str, value: &'v Value, found: &mut Vec<(String, &'v Value)>) {
+        let inside = inside(place, value);
+        for selector in &self.selectors {
+            match selector {
+                PathSelector::Name(name) => {
+                    found.extend(value.get(name).map(|member| (below(place, name), member)));
+                }
+                PathSelector::Index(index) => {
+                    let length = value.as_array().map_or(0, Vec::len);
+                    let index = usize::try_from(*index)
+                        .ok()
+                        .or_else(|| length.checked_sub(usize::try_from(-index).ok()?));
+                    let item = index.and_then(|index| Some((format!("{place}/{index}"), value.get(index)?)));
+                    found.extend(item);
+                }
+                PathSelector::All => found.extend(inside.iter().cloned()),
+                PathSelector::Filter(filter) => {
+                    found.extend(inside.iter().filter(|(_, value)| filter.holds(value)).cloned());
+                }
+            }
+        }
+        if self.descends {
+            for (place, value) in inside {
+                self.select(&place, value, found);
+            }
+        }
+    }
+}
+
+/// Returns the members or items of a value with their places.
+fn inside<'v>(place: &str, value: &'v Value) -> Vec<(String, &'v Value)> {
+    match value {
+        Value::Object(members) => members.iter().map(|(name, value)| (below(place, name), value)).collect(),
+        Value::Array(items) => {
+            items.iter().enumerate().map(|(index, value)| (format!("{place}/{index}"), value)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+impl PathFilter {
+    fn holds(&self, value: &Value) -> bool {
+        self.0.iter().any(|tests| tests.iter().all(|test| test.holds(value)))
+    }
+}
+
+impl FilterTest {
+    fn holds(&self, value: &Value) -> bool {
+        let found = self.path.first(value);
+        let holds = self.wanted.as_ref().map_or(found.is_some(), |wanted| found == Some(wanted));
+        holds != self.is_negated
+    }
+}
+
+struct PathParser<'t> {
+    rest: &'t str,
+    text: &'t str,
+}
+
+impl<'t> PathParser<'t> {
+    fn unknown(&self) -> String {
+        format!("has the JSONPath `{}`, which is not understood at `{}`", self.text, self.rest)
+    }
+
+    fn blanks(&mut self) {
+        self.rest = self.rest.trim_start();
+    }
+
+    fn takes(&mut self, token: &str) -> bool {
+        match self.rest.strip_prefix(token) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn segments(&mut self) -> Result<JsonPath, String> {
+        let mut segments = Vec::new();
+        loop {
+            let descends = self.takes("..");
+            let selectors = if self.takes("[") {
+                self.bracket()?
+            } else if descends || self.takes(".") {
+                vec![self.shorthand()?]
+            } else {
+                return Ok(JsonPath(segments));
+            };
+            segments.push(PathSegment { descends, selectors });
+        }
+    }
+
+    fn shorthand(&mut self) -> Result<PathSelector, String> {
+        if self.takes("*") {
+            return Ok(PathSelector::All);
+        }
+        let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-') || !c.is_ascii();
+        let end = self.rest.find(|c| !is_name(c)).unwrap_or(self.rest.len());
+        if end == 0 {
+            return Err(self.unknown());
+        }
+        let (name, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        Ok(PathSelector::Name(name.to_owned()))
+    }
+
+    fn bracket(&mut self) -> Result<Vec<PathSelector>, String> {
+        let mut selectors = Vec::new();
+        loop {
+            self.blanks();
+            let selector = if self.takes("*") {
+                PathSelector::All
+            } else if self.takes("?") {
+                PathSelector::Filter(self.filter()?)
+            } else {
+                match self.literal()? {
+                    Value::String(name) => PathSelector::Name(name),
+                    Value::Number(index) => {
+                        PathSelector::Index(index.as_i64().ok_or_else(|| self.unknown())?)
+                    }
+                    _ => return Err(self.unknown()),
+                }
+            };
+            selectors.push(selector);
+            self.blanks();
+            if self.takes("]") {
+                return Ok(selectors);
+            }
+            if !self.takes(",") {
+                return Err(self.unknown());
+            }
+        }
+    }
+
+    /// Reads a filter, which may be in parentheses.
+    fn filter(&mut self) -> Result<PathFilter, String> {
+        self.blanks();
+        let is_enclosed = self.takes("(");
+        let mut alternatives = vec![vec![self.test()?]];
+        loop {
+            if self.takes("||") {
+                alternatives.push(vec![self.test()?]);
+            } else if self.takes("&&") {
+                let test = self.test()?;
+                if let Some(tests) = alternatives.last_mut() {
+                    tests.push(test);
+                }
+            } else if is_enclosed && !self.takes(")") {
+                return Err(self.unknown());
+            } else {
+                return Ok(PathFilter(alternatives));
+            }
+        }
+    }
+
+    fn test(&mut self) -> Result<FilterTest, String> {
+        self.blanks();
+        let is_not = self.takes("!");
+        if !self.takes("@") {
+            return Err(self.unknown());
+        }
+        let path = self.segments()?;
+        self.blanks();
+        let is_unequal = self.takes("!=");
+        let wanted = if is_unequal || self.takes("==") { Some(self.literal()?) } else { None };
+        self.blanks();
+        Ok(FilterTest { path, wanted, is_negated: is_not != is_unequal })
+    }
+
+    /// Reads a string in either quotes, or another JSON value.
+    fn literal(&mut self) -> Result<Value, String> {
+        self.blanks();
+        if self.rest.starts_with('\'') {
+            let inside = &self.rest[1..];
+            let end = inside
+                .find('\'')
+                .filter(|end| !inside[..*end].contains('\\'))
+                .ok_or_else(|| self.unknown())?;
+            self.rest = &inside[end + 1..];
+            return Ok(inside[..end].into());
+        }
+        let mut values = serde_json::Deserializer::from_str(self.rest).into_iter::<Value>();
+        let value =
+            values.next().and_then(Result::ok).filter(|value| !value.is_array() && !value.is_object());
+        let value = value.ok_or_else(|| self.unknown())?;
+        self.rest = &self.rest[values.byte_offset()..];
+        Ok(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn paths_of_overlays_select_their_places() {
+        let document = json!({
+            "paths": {
+                "/a": {"get": {"operationId": "x", "tags": ["t"], "deprecated": true}, "put": {"operationId": "y"}},
+                "/b": {"get": {"x-internal": "no"}},
+            },
+            "servers": [{"url": "1"}, {"url": "2"}],
+        });
+        let cases: &[(&str, &[&str])] = &[
+            ("$", &[""]),
+            ("$.paths['/a'].get", &["/paths/~1a/get"]),
+            ("$.paths[\"/a\", '/b'].get", &["/paths/~1a/get", "/paths/~1b/get"]),
+            ("$.paths.*.get", &["/paths/~1a/get", "/paths/~1b/get"]),
+            ("$.servers[1]", &["/servers/1"]),
+            ("$.servers[-2].url", &["/servers/0/url"]),
+            ("$..operationId", &["/paths/~1a/get/operationId", "/paths/~1a/put/operationId"]),
+            ("$.paths.*.*[?(@.operationId == 'x')]", &[]),
+            ("$.paths.*[?(@.operationId == 'x')]", &["/paths/~1a/get"]),
+            (
+                "$.paths.*[?@.deprecated==true || @['x-internal'] == \"no\"]",
+                &["/paths/~1a/get", "/paths/~1b/get"],
+            ),
+            ("$.paths.*[?@.operationId && !@.deprecated]", &["/paths/~1a/put"]),
+            ("$.paths.*[?(@.operationId != 'x')]", &["/paths/~1a/put", "/paths/~1b/get"]),
+            ("$.nothing[*]", &[]),
+        ];
+        for (path, places) in cases {
+            assert_eq!(JsonPath::parse(path).unwrap().places(&document), *places, "{path}");
+        }
+        for path in ["paths", "$.paths[", "$[?length(@.a) > 1]", "$.servers[0:1]", "$.a b", "$[?@.a < 1]"] {
+            assert!(JsonPath::parse(path).unwrap_err().contains("not understood"), "{path}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The arguments of an operation: parameters and members of the body are side by side in one object.
+
+use super::reduction::Kept;
+use crate::client::document::Node;
+use crate::client::schema::SchemaWriter;
+use serde_json::{Map, Value, json};
+use toolkit_core::foreign::clean;
+
+/// The arguments of one operation while it is read.
+pub(super) struct ArgumentsDraft<'d> {
+    pub(super) writer: SchemaWriter<'d>,
+    properties: Map<String, Value>,
+    required: Vec<String>,
+    /// The members of an optional body, with whether they are required beside any other.
+    optional_body: Vec<(String, bool)>,
+    kept: Kept,
+    /// The number of optional arguments that were left out.
+    pub(super) left_out: usize,
+}
+
+impl<'d> ArgumentsDraft<'d> {
+    pub(super) fn new(writer: SchemaWriter<'d>, kept: Kept) -> Self {
+        Self {
+            writer,
+            properties: Map::new(),
+            required: Vec::new(),
+            optional_body: Vec::new(),
+            kept,
+            left_out: 0,
+        }
+    }
+
+    /// Returns whether a parameter or a member with the schemas `parts` becomes an argument.
+    pub(super) fn keeps(&mut self, is_required: bool, parts: &[Node<'d>]) -> bool {
+        let document = self.writer.document;
+        let has_description = |part: &Node<'d>| {
+            let schema = part.get("schema").unwrap_or_else(|| part.clone());
+            let target = document.resolve(schema);
+            part.text("description").is_some() || target.is_ok_and(|it| it.text("description").is_some())
+        };
+        let is_kept = match self.kept {
+            Kept::All => true,
+            Kept::Described => is_required || parts.iter().any(has_description),
+            Kept::Required => is_required,
+        };
+        self.left_out += usize::from(!is_kept);
+        is_kept
+    }
+
+    /// Adds an argument and returns its name. The first argument of a name keeps it, and another one is told apart by its
+    /// place: `id` in the path, and `id_in_query`.
+    pub(super) fn add(&mut self, name: &str, place: &str, schema: Value, is_required: bool) -> String {
+        self.writer.meter.add(1, name.len());
+        let mut argument = clean(name);
+        if self.properties.contains_key(&argument) {
+            argument = format!("{argument}_in_{place}");
+        }
+        while self.properties.contains_key(&argument) && self.writer.meter.add(0, 1) {
+            argument.push('_');
+        }
+        if is_required {
+            self.required.push(argument.clone());
+        }
+        self.properties.insert(argument.clone(), schema);
+        argument
+    }
+
+    /// Adds an argument of a body and returns its name.
+    pub(super) fn add_of_body(
+        &mut self,
+        name: &str,
+        schema: Value,
+        is_required: bool,
+        has_body: bool,
+    ) -> String {
+        let argument = self.add(name, "body", schema, is_required && has_body);
+        if !has_body {
+            self.optional_body.push((argument.clone(), is_required));
+        }
+        argument
+    }
+
+    /// Writes the schema of an argument.
+    pub(super) fn schema(&mut self, node: &Node<'d>) -> Value {
+        self.writer.schema(node, 1, None)
+    }
+
+    /// Returns the schema of all arguments, with the definitions that it refers to; `None` if it has more than `limit`
+    /// bytes.
+    pub(super) fn finish(&mut self, limit: usize) -> Option<Map<String, Value>> {
+        let definitions = self.writer.definitions()?;
+        let required = self.optional_body.iter().filter(|(_, is_required)| *is_required).count();
+        if !self.writer.meter.add(required * self.optional_body.len(), 0) {
+            return None;
+        }
+        let mut schema = Map::new();
+        let mut set = |keyword: &str, value: Value| drop(schema.insert(keyword.to_owned(), value));
+        set("type", json!("object"));
+        set("properties", std::mem::take(&mut self.properties).into());
+        if !self.required.is_empty() {
+            set("required", json!(self.required));
+        }
+        set("additionalProperties", json!(false));
+        let needs = self.optional_body.iter().filter_map(|(member, _)| {
+            let others =
+                self.optional_body.iter().filter(|(other, is_required)| *is_required && other != member);
+            let others: Vec<&str> = others.map(|(other, _)| other.as_str()).collect();
+            (!others.is_empty()).then(|| (member.clone(), json!(others)))
+        });
+        let needs: Map<String, Value> = needs.collect();
+        if !needs.is_empty() {
+            set("dependentRequired", needs.into());
+        }
+        if !definitions.is_empty() {
+            set("$defs", definitions.into());
+        }
+        serde_json::to_string(&schema).is_ok_and(|text| text.len() <= limit).then_some(schema)
+    }
+}

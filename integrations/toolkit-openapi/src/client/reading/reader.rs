@@ -1,0 +1,373 @@
+//! The operations of a document become tools.
+
+use super::arguments::ArgumentsDraft;
+use super::choice::{Choice, Namespaces};
+use super::described_answers::{output_place, responses, written_schema};
+use super::found_operation::{FoundOperation, description, info, metadata, security, unnamed};
+use super::names::{Unnamed, tool_names};
+use super::parameters::{Declared, declared, is_own, read_parameter};
+use super::reduction::{Reduction, too_large};
+use super::request_body::read_body;
+use crate::client::document::{
+    Budget, Document, Node, OpenApiIssue, OpenApiLimits, OperationFault, below, of_text, of_value,
+};
+use crate::client::operation::{
+    Body, CredentialNames, Location, Operation, Parameter, SecurityRequirement, Serialization, Style,
+};
+use crate::client::schema::{Direction, HiddenMembers, SchemaWriter};
+use http::Method;
+use serde_json::{Value, json};
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+use toolkit_core::foreign::{SchemaLimits, checked_parameters, checked_schema, shorten};
+use toolkit_core::schema::__private::MAX_DEPTH;
+use toolkit_core::schema::nearest;
+use toolkit_core::{ToolDefinition, ToolName};
+
+/// The members of a path that are operations.
+const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
+
+/// An operation as a tool.
+#[derive(Debug, Clone)]
+pub(crate) struct OperationTool {
+    pub(crate) definition: ToolDefinition,
+    pub(crate) operation: Operation,
+}
+
+/// The settings of a program for the tools of a document.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ReaderSettings {
+    pub(crate) choice: Choice,
+    pub(crate) namespaces: Namespaces,
+    pub(crate) has_output_schemas: bool,
+    pub(crate) limits: OpenApiLimits,
+}
+
+/// Reads the operations of a document.
+pub(crate) struct Reader<'d> {
+    document: &'d Document,
+    settings: &'d ReaderSettings,
+    hidden: HiddenMembers<'d>,
+    hidden_answers: HiddenMembers<'d>,
+    credentials: Arc<CredentialNames>,
+    budget: Budget,
+    issues: BTreeSet<OpenApiIssue>,
+}
+
+impl<'d> Reader<'d> {
+    /// Returns the chosen operations of a document as tools, and what could not be read. The tools have at most `values`
+    /// values.
+    pub(crate) fn read(
+        document: &'d Document,
+        settings: &'d ReaderSettings,
+        values: usize,
+    ) -> (Vec<OperationTool>, Vec<OpenApiIssue>) {
+        let mut reader = Self {
+            document,
+            settings,
+            hidden: HiddenMembers::new(document, Direction::Request),
+            hidden_answers: HiddenMembers::new(document, Direction::Answer),
+            credentials: Arc::new(CredentialNames::new(document)),
+            budget: Budget::new(values),
+            issues: BTreeSet::new(),
+        };
+        let all = reader.find();
+        let chosen = reader.choose(all);
+        let unnamed: Vec<Unnamed> = chosen.iter().map(unnamed).collect();
+        let names = tool_names(&unnamed, &settings.namespaces);
+        let mut tools = Vec::new();
+        for (index, (found, name)) in chosen.iter().zip(names).enumerate() {
+            let name = name.map_err(|error| OperationFault::new(&found.node.place, error.to_string()));
+            let tool = name.and_then(|name| reader.tool(found, name));
+            if reader.budget.is_spent() {
+                reader.beyond(&found.node.place, &found.id, chosen.len() - index);
+                break;
+            }
+            match tool {
+                Ok(tool) => tools.push(tool),
+                Err(OperationFault { place, reason }) => {
+                    reader.issue(&place, format!("`{}` was left out: {reason}", found.id));
+                }
+            }
+        }
+        (tools, reader.issues.into_iter().collect())
+    }
+
+    /// Reports that `first`, which is at `place`, was left out with all that follow it, `count` in number.
+    fn beyond(&mut self, place: &str, first: &str, count: usize) {
+        let limit = self.budget.limit;
+        let first = shorten(first.to_owned(), 100);
+        let message = format!(
+            "`{first}` and all that follow it, {count} in number, were left out, because the tools have more than {limit} \
+             values; choose operations with `only_operations` or `only_tags`, or raise `OpenApiLimits::values_per_byte` \
+             and `values`"
+        );
+        self.issue(place, message);
+    }
+
+    /// Takes values for a part of an operation.
+    ///
+    /// # Errors
+    /// They are not left.
+    fn take(&mut self, values: usize) -> Result<(), OperationFault> {
+        if self.budget.take(values) { Ok(()) } else { Err(spent()) }
+    }
+
+    fn issue(&mut self, place: &str, message: impl Into<String>) {
+        self.issues.insert(OpenApiIssue::new(place, message));
+    }
+
+    fn find(&mut self) -> Vec<FoundOperation<'d>> {
+        let mut all = Vec::new();
+        // A path may be a reference to the operations of another one.
+        let mut budget = Budget::new(self.budget.limit);
+        let paths = self.document.root().members("paths");
+        let count = paths.len();
+        for (index, (path, item)) in paths.into_iter().enumerate() {
+            if !path.starts_with('/') {
+                if !path.starts_with("x-") {
+                    self.issue(&item.place, "was left out: a path begins with `/`");
+                }
+                continue;
+            }
+            let place = item.place.clone();
+            match self.resolved_path(item) {
+                Ok(path_item) => self.add_operations(path, &path_item, &mut budget, &mut all),
+                Err(reason) => self.issue(&place, format!("the path was left out: {reason}")),
+            }
+            if budget.is_spent() {
+                self.beyond(&place, path, count - index);
+                break;
+            }
+        }
+        all
+    }
+
+    /// Resolves a path item, whose operations may stand beside its reference.
+    fn resolved_path(&self, item: Node<'d>) -> Result<Node<'d>, String> {
+        let has_operations = METHODS.iter().any(|method| item.value.get(method).is_some());
+        if has_operations { Ok(item) } else { self.document.resolve(item) }
+    }
+
+    /// Adds the operations of a path, as far as the budget allows.
+    fn add_operations(
+        &mut self,
+        path: &'d str,
+        path_item: &Node<'d>,
+        budget: &mut Budget,
+        all: &mut Vec<FoundOperation<'d>>,
+    ) {
+        let members = path_item.value.as_object().into_iter().flatten();
+        let named = members.filter(|(member, _)| METHODS.contains(&member.as_str()));
+        let mut operations: Vec<_> = named
+            .map(|(method, value)| {
+                (method.to_ascii_uppercase(), Node { value, place: below(&path_item.place, method) })
+            })
+            .collect();
+        let additional = path_item.members("additionalOperations").into_iter();
+        operations.extend(additional.map(|(method, node)| (method.to_owned(), node)));
+        for (method, node) in operations {
+            let Ok(method) = Method::from_bytes(method.as_bytes()) else {
+                self.issue(&node.place, "was left out: the method is illegal");
+                continue;
+            };
+            let place = node.place.clone();
+            let node = match self.document.resolve(node) {
+                Ok(node) => node,
+                Err(reason) => {
+                    self.issue(&place, format!("the operation was left out: {reason}"));
+                    continue;
+                }
+            };
+            if !node.value.is_object() {
+                self.issue(&node.place, "was left out: an operation is an object");
+                continue;
+            }
+            let own = node.text("operationId").filter(|id| !id.trim().is_empty());
+            let id = own.map_or_else(|| format!("{method} {path}"), str::to_owned);
+            let found = FoundOperation { path, path_item: path_item.clone(), method, node, id };
+            if !budget.take(found.cost()) {
+                return;
+            }
+            all.push(found);
+        }
+    }
+
+    /// Returns the operations that the program chose. Chosen ids and tags that no operation has are issues.
+    fn choose(&mut self, all: Vec<FoundOperation<'d>>) -> Vec<FoundOperation<'d>> {
+        let Choice { operations, tags, .. } = &self.settings.choice;
+        let known_tags: BTreeSet<&str> = all.iter().flat_map(|found| info(found).tags()).collect();
+        let known_ids: BTreeSet<&str> = all.iter().map(|found| found.id.as_str()).collect();
+        for (what, wanted, known) in [("id", operations, &known_ids), ("tag", tags, &known_tags)] {
+            for name in wanted.iter().filter(|name| !known.contains(name.as_str())) {
+                let near = nearest(name, known.iter().copied())
+                    .first()
+                    .map(|near| format!("; did you mean `{near}`?"));
+                self.issue("", format!("No operation has the {what} `{name}`{}", near.unwrap_or_default()));
+            }
+        }
+        let is_chosen = |found: &FoundOperation<'d>| {
+            let is_disabled =
+                found.node.value.pointer("/x-speakeasy-mcp/disabled") == Some(&Value::Bool(true));
+            !is_disabled && self.settings.choice.includes(&info(found))
+        };
+        all.into_iter().filter(is_chosen).collect()
+    }
+
+    fn tool(&mut self, found: &FoundOperation<'d>, name: ToolName) -> Result<OperationTool, OperationFault> {
+        self.take(found.cost())?;
+        let declared = declared(self.document, &found.path_item, &found.node)?;
+        self.take(declared.len())?;
+        let mut cost = 0;
+        let mut reached = usize::MAX;
+        let mut reductions = Reduction::all(&self.settings.limits);
+        let (parameters, request) = loop {
+            // A cut below all levels that were reached would change nothing.
+            let Some(reduction) = reductions.find(|reduction| reduction.deepest <= reached) else {
+                self.take(cost)?;
+                return Err(OperationFault::new(&found.node.place, too_large()));
+            };
+            let mut writer = self.writer(reduction.deepest);
+            writer.description = reduction.description;
+            let mut arguments = ArgumentsDraft::new(writer, reduction.kept);
+            let request = self.request(found, &declared, &mut arguments)?;
+            let parameters = arguments.finish(self.settings.limits.schema_bytes);
+            cost = cost.max(arguments.writer.meter.cost());
+            reached = arguments.writer.reached.saturating_sub(1);
+            if let Some(parameters) = parameters {
+                if arguments.writer.is_cut || arguments.left_out > 0 {
+                    let message = reduction.message(arguments.left_out, &self.settings.limits);
+                    self.issue(&found.node.place, message);
+                }
+                self.issues.append(&mut arguments.writer.issues);
+                break (parameters, request);
+            }
+        };
+        self.take(cost.max(parameters.values().map(of_value).sum()))?;
+        let operation = self.operation(found, request)?;
+        let limits = SchemaLimits { bytes: usize::MAX, depth: MAX_DEPTH };
+        let mut notes = Vec::new();
+        let parameters = checked_parameters(parameters, limits, &mut notes);
+        let parameters = parameters.map_err(|(_, reason)| OperationFault::new(&found.node.place, reason))?;
+        for (_, message) in notes {
+            self.issue(&found.node.place, message);
+        }
+        let mut writer = self.writer(0);
+        let description = description(found, &mut writer);
+        self.take(writer.meter.cost())?;
+        self.issues.append(&mut writer.issues);
+        let mut definition =
+            ToolDefinition::new(name, description, parameters).with_metadata(metadata(found));
+        if self.settings.has_output_schemas
+            && let Some(schema) = self.output_schema(&operation)?
+        {
+            definition = definition.with_output_schema(schema);
+        }
+        Ok(OperationTool { definition, operation })
+    }
+
+    fn writer(&self, deepest: usize) -> SchemaWriter<'d> {
+        SchemaWriter::new(self.hidden.clone(), &self.settings.limits, deepest)
+    }
+
+    /// Reads the parameters and the body of an operation. It ends early if they are larger than the limit.
+    fn request(
+        &mut self,
+        found: &FoundOperation<'d>,
+        declared: &[Declared<'d>],
+        arguments: &mut ArgumentsDraft<'d>,
+    ) -> Result<RequestParts, OperationFault> {
+        let names: HashSet<&str> = found.path_names().collect();
+        let is_sent = |parameter: &&Declared<'_>| {
+            let is_of_body = matches!(parameter.location, "body" | "formData");
+            let is_lost = parameter.location == "path" && !names.contains(parameter.name);
+            !(is_of_body || is_lost || is_own(&self.credentials, parameter))
+        };
+        let mut sent: Vec<_> = declared.iter().filter(is_sent).collect();
+        let order = ["path", "query", "querystring", "header", "cookie"];
+        sent.sort_by_key(|parameter| order.iter().position(|location| *location == parameter.location));
+        let mut parameters = Vec::new();
+        for parameter in sent {
+            if arguments.writer.meter.is_full() {
+                break;
+            }
+            let is_required = parameter.node.flag("required") || parameter.location == "path";
+            if arguments.keeps(is_required, std::slice::from_ref(&parameter.node)) {
+                parameters.push(read_parameter(parameter, arguments)?);
+            }
+        }
+        self.add_undeclared(found, arguments, &mut parameters);
+        Ok(RequestParts { parameters, body: read_body(&found.node, declared, arguments)? })
+    }
+
+    fn operation(
+        &mut self,
+        found: &FoundOperation<'d>,
+        RequestParts { parameters, body }: RequestParts,
+    ) -> Result<Operation, OperationFault> {
+        let document = self.document;
+        let security = security(document, &found.node);
+        let server = document.server_of(&found.node).or_else(|| document.server_of(&found.path_item));
+        let ways = security.iter().map(|way| 1 + way.iter().map(SecurityRequirement::cost).sum::<usize>());
+        self.take(ways.sum::<usize>() + of_text(server.as_ref().map_or(0, String::len)))?;
+        Ok(Operation {
+            id: found.id.clone(),
+            method: found.method.clone(),
+            path: found.sent_path().to_owned(),
+            server,
+            parameters,
+            body,
+            responses: responses(document, found, &mut self.budget, &mut self.issues).ok_or_else(spent)?,
+            security,
+            credentials: self.credentials.clone(),
+        })
+    }
+
+    /// Adds the parameters that are in the path and not declared.
+    fn add_undeclared(
+        &mut self,
+        found: &FoundOperation<'d>,
+        arguments: &mut ArgumentsDraft<'d>,
+        parameters: &mut Vec<Parameter>,
+    ) {
+        let in_path = parameters.iter().filter(|parameter| parameter.location == Location::Path);
+        let mut known: HashSet<String> = in_path.map(|parameter| parameter.name.clone()).collect();
+        for name in found.path_names() {
+            if arguments.writer.meter.is_full() || !known.insert(name.to_owned()) {
+                continue;
+            }
+            let message = format!("the parameter `{name}` of the path is not declared, so it is any text");
+            self.issue(&found.node.place, message);
+            let argument = arguments.add(name, "path", json!({"type": "string"}), true);
+            let serialization =
+                Serialization::Style { style: Style::Simple, explode: false, allow_reserved: false };
+            parameters.push(Parameter {
+                argument,
+                name: name.to_owned(),
+                location: Location::Path,
+                serialization,
+            });
+        }
+    }
+
+    /// Returns the schema of the first successful answer in JSON, if it is within the limit.
+    fn output_schema(&mut self, operation: &Operation) -> Result<Option<Value>, OperationFault> {
+        let Some(place) = output_place(operation) else { return Ok(None) };
+        let mut writer = SchemaWriter::new(self.hidden_answers.clone(), &self.settings.limits, usize::MAX);
+        let schema = written_schema(place, &mut writer);
+        self.take(writer.meter.cost().max(schema.as_ref().map_or(0, of_value)))?;
+        let limits = SchemaLimits { bytes: self.settings.limits.schema_bytes, depth: MAX_DEPTH };
+        Ok(schema.and_then(|schema| checked_schema(schema, limits, &mut Vec::new()).ok()))
+    }
+}
+
+/// What the arguments of an operation become.
+struct RequestParts {
+    parameters: Vec<Parameter>,
+    body: Option<Body>,
+}
+
+/// Returns the fault of an operation for which no values are left. It is not shown: one issue names all of them.
+fn spent() -> OperationFault {
+    OperationFault::new("", "")
+}

@@ -1,0 +1,77 @@
+//! The definitions of the schema of one tool: their names, and what is to be written.
+
+use super::digest::digest;
+use crate::client::document::Node;
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// The level of a pending schema, and its number.
+type Key = (usize, usize);
+
+/// The schemas that a tool refers to.
+#[derive(Default)]
+pub(super) struct Definitions<'d> {
+    /// The names, by the places of the schemas.
+    names: HashMap<String, String>,
+    taken: HashSet<String>,
+    /// The schemas that are not written yet, with the level where they are needed, in the order of their references.
+    pending: BTreeMap<Key, Node<'d>>,
+    /// The keys of the pending schemas, by their places.
+    keys: HashMap<String, Key>,
+    written: Map<String, Value>,
+}
+
+impl<'d> Definitions<'d> {
+    /// Returns the name of the definition at a place: its last part, with a digest of the place if that is not unique.
+    fn name_of(&mut self, place: &str) -> String {
+        if let Some(known) = self.names.get(place) {
+            return known.clone();
+        }
+        let last = place.rsplit('/').next().unwrap_or_default();
+        let name: String =
+            last.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')).collect();
+        let name = if name.is_empty() { "schema".to_owned() } else { name };
+        let name = if self.taken.contains(&name) { format!("{name}_{}", digest(place)) } else { name };
+        self.taken.insert(name.clone());
+        self.names.insert(place.to_owned(), name.clone());
+        name
+    }
+
+    /// Notes that a schema is needed at a level, and returns the name of its definition.
+    pub(super) fn require(&mut self, target: Node<'d>, level: usize) -> String {
+        let name = self.name_of(&target.place);
+        if let Some(key) = self.keys.get_mut(&target.place) {
+            if level < key.0
+                && let Some(node) = self.pending.remove(key)
+            {
+                key.0 = level;
+                self.pending.insert(*key, node);
+            }
+        } else if !self.written.contains_key(&name) {
+            // The empty schema marks the definition as known while it is written.
+            let key = (level, self.written.len());
+            self.written.insert(name.clone(), json!({}));
+            self.keys.insert(target.place.clone(), key);
+            self.pending.insert(key, target);
+        }
+        name
+    }
+
+    /// Returns the next schema to write, with its level.
+    pub(super) fn next(&mut self) -> Option<(usize, Node<'d>)> {
+        let ((level, _), node) = self.pending.pop_first()?;
+        self.keys.remove(&node.place);
+        Some((level, node))
+    }
+
+    /// Sets the definition of the schema at a place.
+    pub(super) fn set(&mut self, place: &str, written: Value) {
+        let name = self.name_of(place);
+        self.written.insert(name, written);
+    }
+
+    /// Returns the definitions by their names.
+    pub(super) fn take(&mut self) -> Map<String, Value> {
+        std::mem::take(&mut self.written)
+    }
+}

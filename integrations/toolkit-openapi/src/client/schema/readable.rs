@@ -1,0 +1,142 @@
+//! Texts of a document, as a model should read them.
+
+use toolkit_core::foreign::{clean, shorten};
+
+/// The tags of HTML that occur in descriptions, between blanks.
+const TAGS: &str = " a b blockquote br code details div em font h1 h2 h3 h4 h5 hr i img li ol p pre small span strong sub \
+    summary sup table tbody td th thead tr ul ";
+
+/// The entities of HTML that occur in descriptions.
+const ENTITIES: [(&str, &str); 6] =
+    [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&nbsp;", " "), ("&amp;", "&")];
+
+/// The length of a text that is read, for each character of the description, in bytes.
+const READ: usize = 32;
+
+/// Returns the beginning of a text, as far as it is read for a description of `limit` characters.
+pub(crate) fn head(text: &str, limit: usize) -> &str {
+    let mut end = text.len().min(limit.saturating_mul(READ));
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// Returns a description as plain text of at most `limit` characters: without hidden characters, tags of HTML and the
+/// targets of links. A longer text ends with the last sentence that fits.
+pub(crate) fn readable(text: &str, limit: usize) -> String {
+    let text = without_links(&without_tags(&clean(head(text, limit))));
+    let text = ENTITIES.iter().fold(text, |text, (entity, character)| {
+        if text.contains(entity) { text.replace(entity, character) } else { text }
+    });
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        if !line.is_empty() || lines.last().is_some_and(|last| !last.is_empty()) {
+            lines.push(line);
+        }
+    }
+    let text = lines.join("\n").trim().to_owned();
+    match text.char_indices().nth(limit) {
+        Some((end, _)) => cut(&text, end, limit),
+        None => text,
+    }
+}
+
+/// Cuts a text at the end of a sentence before the byte `end`, unless less than half would remain.
+fn cut(text: &str, end: usize, limit: usize) -> String {
+    let fits = &text[..end];
+    let ends = [". ", ".\n", "\n\n"].iter().filter_map(|mark| fits.rfind(mark).map(|at| at + 1));
+    match ends.max().filter(|at| *at > end / 2) {
+        Some(at) => fits[..at].trim_end().to_owned(),
+        None => shorten(text.to_owned(), limit),
+    }
+}
+
+/// The places of a character in a text, asked for in ascending order, so that the text is searched once.
+struct Occurrences<'t> {
+    text: &'t str,
+    character: char,
+    /// The last place that was found; `None` if there is none further on.
+    next: Option<usize>,
+}
+
+impl<'t> Occurrences<'t> {
+    fn new(text: &'t str, character: char) -> Self {
+        Self { text, character, next: text.find(character) }
+    }
+
+    /// Returns the first place that is not before `start`.
+    fn after(&mut self, start: usize) -> Option<usize> {
+        if self.next.is_some_and(|next| next < start) {
+            self.next = self.text[start..].find(self.character).map(|next| start + next);
+        }
+        self.next
+    }
+}
+
+fn without_tags(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut ends = Occurrences::new(text, '>');
+    let mut rest = 0;
+    while let Some(start) = text[rest..].find('<').map(|start| rest + start) {
+        plain.push_str(&text[rest..start]);
+        let name = text[start + 1..].trim_start_matches('/');
+        let name = &name[..name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len())];
+        let name = name.to_ascii_lowercase();
+        match ends.after(start + 1).filter(|_| TAGS.contains(&format!(" {name} "))) {
+            Some(end) => {
+                let breaks = matches!(name.as_str(), "br" | "p" | "li" | "tr" | "div");
+                plain.push_str(if breaks { "\n" } else { "" });
+                rest = end + 1;
+            }
+            None => {
+                plain.push('<');
+                rest = start + 1;
+            }
+        }
+    }
+    plain + &text[rest..]
+}
+
+/// Returns a text in Markdown with the words of its links only.
+fn without_links(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut ends = Occurrences::new(text, ')');
+    let mut rest = 0;
+    while let Some(middle) = text[rest..].find("](").map(|middle| rest + middle) {
+        let start = text[rest..middle].rfind('[').map(|start| rest + start);
+        match (start, ends.after(middle)) {
+            (Some(start), Some(end)) => {
+                plain.push_str(text[rest..start].trim_end_matches('!'));
+                plain.push_str(&text[start + 1..middle]);
+                rest = end + 1;
+            }
+            _ => {
+                plain.push_str(&text[rest..middle + 2]);
+                rest = middle + 2;
+            }
+        }
+    }
+    plain + &text[rest..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptions_become_plain_text() {
+        for (text, plain) in [
+            ("See \"[Checks](https://example.com/a)\" now.", "See \"Checks\" now."),
+            ("![logo](x.png) A [b] (c) [d](e", "logo A [b] (c) [d](e"),
+            ("<p>One.</p><p class=\"x\">Two &amp; <b>three</b></p>", "One.\n\nTwo & three"),
+            ("a < b, <owner>/<repo>", "a < b, <owner>/<repo>"),
+            ("  a  \n\n\n b\u{e0041}\r\n", "a\n\nb"),
+        ] {
+            assert_eq!(readable(text, 100), plain, "{text}");
+        }
+        assert_eq!(readable("First sentence. Second one. Third", 30), "First sentence. Second one.");
+        assert_eq!(readable("word word word word", 9), "word word…");
+    }
+}

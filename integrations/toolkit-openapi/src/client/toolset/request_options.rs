@@ -1,0 +1,61 @@
+//! The settings of a toolset for requests and answers.
+
+use super::builder::OpenApiToolsBuilder;
+use crate::client::security::Credentials;
+use toolkit_http::client::HttpLimits;
+
+impl OpenApiToolsBuilder {
+    /// Sets the URL of the service, instead of all servers that the document names. It may be on this machine or in a
+    /// private network.
+    pub fn base_url(mut self, url: impl Into<String>) -> Self {
+        self.requests.base_url = Some(url.into());
+        self
+    }
+
+    /// Sets the credentials for all calls, except those of runs with [credentials of their
+    /// own](crate::client::CallerCredentials).
+    pub fn credentials(mut self, credentials: Credentials) -> Self {
+        self.requests.credentials = credentials;
+        self
+    }
+
+    /// Sets a header of every request, such as the version of the API. It replaces what an argument would send.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.requests.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// Sets the limits of time and size. By default, an answer may take 60 s and have 8 MiB. The time limit of a call is
+    /// in force as well.
+    pub fn limits(mut self, limits: HttpLimits) -> Self {
+        self.requests.limits = limits;
+        self
+    }
+
+    /// Keeps only these fields of the JSON answers of an operation. A field of an object inside is named with dots, as in
+    /// `owner.login`. In a list, the fields are those of its items.
+    ///
+    /// ```
+    /// use toolkit_ai::openapi::client::OpenApiTools;
+    ///
+    /// let builder = OpenApiTools::builder()
+    ///     .answer_fields("listRepositories", ["full_name", "owner.login"])
+    ///     .list_limit(20);
+    /// ```
+    pub fn answer_fields<T: Into<String>>(
+        mut self,
+        operation: impl Into<String>,
+        fields: impl IntoIterator<Item = T>,
+    ) -> Self {
+        let fields = fields.into_iter().map(Into::into).collect();
+        self.requests.answers.fields.insert(operation.into(), fields);
+        self
+    }
+
+    /// Cuts the lists in JSON answers after this number of items. The model is told how many there were, and how to get
+    /// more.
+    pub fn list_limit(mut self, items: usize) -> Self {
+        self.requests.answers.list_limit = items;
+        self
+    }
+}

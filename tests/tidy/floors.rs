@@ -1,0 +1,240 @@
+//! The floors: each room of a crate uses only rooms that stand before it.
+
+use crate::{root, rust_files};
+use std::path::Path;
+
+/// The rooms of `toolkit-core`, ground floor first. A room uses only rooms that stand before it.
+const FLOORS: &[&str] = &[
+    "macros",
+    "guard",
+    "depth",
+    "name",
+    "error",
+    "pattern",
+    "foreign",
+    "redaction",
+    "call",
+    "output",
+    "events",
+    "context",
+    "args",
+    "result",
+    "definition",
+    "format",
+    "search",
+    "registry",
+    "testing",
+    "middleware",
+    "dispatch",
+    "private",
+];
+
+/// The rooms of `toolkit-macros`, in the order of the pipeline.
+const MACRO_FLOORS: &[&str] =
+    &["diag", "item", "attr", "docs", "draft", "model", "checked", "check", "expand", "toolset", "derive"];
+
+/// The rooms of `toolkit-llm`: the data, the parts of a codec, the models, the codecs, and what asks through them.
+const LLM_FLOORS: &[&str] = &[
+    "helpers",
+    "json",
+    "facts",
+    "hosted",
+    "response",
+    "message",
+    "call",
+    "definitions",
+    "stream",
+    "codec",
+    "model",
+    "history",
+    "request",
+    "reading",
+    "apis",
+    "translate",
+    "format",
+    "transport",
+    "record",
+];
+
+/// The rooms of `toolkit-agent`, in the order of the layers in its `docs/how-it-works.md`.
+pub(crate) const AGENT_FLOORS: &[&str] = &[
+    "helpers",
+    "message",
+    "output",
+    "pending",
+    "conversation",
+    "compaction",
+    "session",
+    "place",
+    "error",
+    "outcome",
+    "guardrail",
+    "event",
+    "limits",
+    "span",
+    "options",
+    "answer",
+    "agent",
+    "run",
+    "stream",
+    "team",
+    "llm",
+    "structured",
+    "request",
+];
+
+/// The rooms of `toolkit-mcp`.
+const MCP_FLOORS: &[&str] = &[
+    "macros",
+    "locks",
+    "numbers",
+    "reports",
+    "unsent",
+    "mcp_error",
+    "error_data",
+    "line_transport",
+    "request_span",
+    "http_client",
+    "guarded_http",
+    "client",
+    "config",
+    "server",
+];
+
+/// The rooms of a client of `toolkit-mcp`.
+const MCP_CLIENT_FLOORS: &[&str] = &[
+    "content",
+    "settings",
+    "tools",
+    "event",
+    "transport",
+    "failures",
+    "http_transport",
+    "login",
+    "connection",
+    "call",
+    "mcp_client",
+    "remote_resources",
+    "remote_prompts",
+    "registry",
+];
+
+/// The rooms of a server of `toolkit-mcp`.
+const MCP_SERVER_FLOORS: &[&str] = &[
+    "caller",
+    "protocol",
+    "http_answers",
+    "auth",
+    "server_settings",
+    "request_body",
+    "calls",
+    "client_requests",
+    "mcp_server",
+    "http_server",
+];
+
+/// The rooms of `toolkit-nats`.
+const NATS_FLOORS: &[&str] = &[
+    "locks",
+    "span",
+    "fleet_error",
+    "subjects",
+    "fleet",
+    "frames",
+    "definitions",
+    "ledger",
+    "worker",
+    "caller",
+];
+
+/// The rooms of `toolkit-openapi`. The client and the server do not know each other.
+const OPENAPI_FLOORS: &[&str] = &["error", "client", "server"];
+
+/// The rooms of `toolkit-openapi/src/client`: from a document to tools, and from a call to its answer.
+const OPENAPI_CLIENT_FLOORS: &[&str] =
+    &["document", "operation", "schema", "reading", "request", "security", "answer", "service", "toolset"];
+
+/// The room that a file of a crate belongs to: `src/output/content.rs` and `src/output.rs` to `output`.
+fn room(file: &Path, source: &Path) -> String {
+    let inside = file.strip_prefix(source).expect("the file is in the folder");
+    let first = inside.components().next().expect("a path has a first part");
+    first.as_os_str().to_string_lossy().trim_end_matches(".rs").to_owned()
+}
+
+/// Every room that a text names, by its path from the root of the crate or from a file that is `depth` levels inside of
+/// the folder of the rooms. `above` is the path of this folder in the crate, such as `client::`.
+fn rooms_named<'a>(text: &str, above: &str, depth: usize, floors: &'a [&'a str]) -> Vec<&'a str> {
+    let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+    let code = code.join("\n");
+    let is_end = |c: char| !c.is_alphanumeric() && c != '_';
+    let mut rooms = Vec::new();
+    for path in [format!("crate::{above}"), "super::".repeat(depth)] {
+        // From the end, because a module inside of the file, such as its tests, is a level deeper.
+        for (at, found) in code.rmatch_indices(&path) {
+            let rest = &code[at + found.len()..];
+            let names = match rest.strip_prefix('{') {
+                Some(list) => list.split('}').next(),
+                None => rest.split(is_end).next(),
+            };
+            for name in names.unwrap_or_default().split(',') {
+                let name = name.trim_start().split(is_end).next();
+                rooms.extend(floors.iter().copied().find(|room| Some(*room) == name));
+            }
+        }
+    }
+    rooms
+}
+
+/// Returns where rooms in a folder name a room that stands after them. The folder is the source of a crate, or a folder
+/// inside of it.
+fn upward_looks(folder: &str, floors: &[&str]) -> Vec<String> {
+    let source = root().join(folder);
+    let above = match folder.split_once("/src/") {
+        Some((_, inside)) => inside.replace('/', "::") + "::",
+        None => String::new(),
+    };
+    let floor = |room: &str| floors.iter().position(|known| *known == room);
+    let mut looks = Vec::new();
+    for (path, text) in rust_files(folder) {
+        let here = room(&path, &source);
+        if matches!(here.as_str(), "lib" | "tests") {
+            continue;
+        }
+        let Some(own) = floor(&here) else {
+            looks.push(format!("{}: the room `{here}` has no floor", path.display()));
+            continue;
+        };
+        let depth = path.strip_prefix(&source).expect("the file is in the folder").components().count();
+        for named in rooms_named(&text, &above, depth, floors) {
+            if floor(named).is_some_and(|other| other > own) {
+                looks.push(format!("{}: `{here}` looks up at `{named}`", path.display()));
+            }
+        }
+    }
+    looks
+}
+
+#[test]
+fn rooms_look_only_down() {
+    assert_eq!(upward_looks("toolkit-core/src", FLOORS), [""; 0]);
+    assert_eq!(upward_looks("toolkit-macros/src", MACRO_FLOORS), [""; 0]);
+    assert_eq!(upward_looks("toolkit-llm/src", LLM_FLOORS), [""; 0]);
+    assert_eq!(upward_looks("integrations/toolkit-agent/src", AGENT_FLOORS), [""; 0]);
+    assert_eq!(upward_looks("integrations/toolkit-mcp/src", MCP_FLOORS), [""; 0]);
+    assert_eq!(upward_looks("integrations/toolkit-mcp/src/client", MCP_CLIENT_FLOORS), [""; 0]);
+    assert_eq!(upward_looks("integrations/toolkit-mcp/src/server", MCP_SERVER_FLOORS), [""; 0]);
+    assert_eq!(upward_looks("integrations/toolkit-nats/src", NATS_FLOORS), [""; 0]);
+    assert_eq!(upward_looks("integrations/toolkit-openapi/src", OPENAPI_FLOORS), [""; 0]);
+    assert_eq!(upward_looks("integrations/toolkit-openapi/src/client", OPENAPI_CLIENT_FLOORS), [""; 0]);
+}
+
+#[test]
+fn an_upward_look_would_be_found() {
+    let found = rooms_named("use crate::registry::{RenderCache};\n// use crate::wire;", "", 1, FLOORS);
+    assert_eq!(found, ["registry"]);
+    let floors = ["tools", "event", "connection", "call"];
+    let text = "use super::call::Call;\nuse super::super::event::Event;\nuse crate::client::{\n    tools::Tools,\n    \
+                Client,\n    connection,\n};\nuse crate::call::Call;\nmod tests {\n    use super::super::super::tools;\n}";
+    assert_eq!(rooms_named(text, "client::", 2, &floors), ["tools", "connection", "tools", "event"]);
+    assert_eq!(rooms_named("super::call::run()", "client::", 1, &floors), ["call"]);
+}

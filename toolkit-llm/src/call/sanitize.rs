@@ -1,0 +1,214 @@
+//! Changes names, ids and arguments in a history so that servers accept them.
+//!
+//! A history is sent with every request, so one refused call ends the conversation. llama.cpp answers with
+//! status 500 to arguments that are not JSON, vLLM with 400 (vllm-project/vllm#48922). Templates such as
+//! Qwen3-Coder's fail on arguments that are not an object ("Can only get item pairs from a mapping"), and
+//! OpenAI refuses names that do not match its pattern. Models write such calls when they reach their token
+//! limit or invent a name.
+
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use toolkit_core::name::{NameRule, fnv1a};
+use toolkit_schema::__private::extract_object;
+
+/// Replaces the illegal characters of a tool name with `_` and shortens the name to the maximum length.
+/// Results refer to calls by id, so they still match.
+pub(crate) fn name(rule: NameRule, name: &str) -> Cow<'_, str> {
+    if rule.accepts(name) {
+        return Cow::Borrowed(name);
+    }
+    let mut legal = rule.plain(name);
+    legal.truncate(rule.max_length());
+    Cow::Owned(if legal.is_empty() { "_".to_owned() } else { legal })
+}
+
+/// Makes a call id legal.
+///
+/// An id from another provider may have illegal characters. These are replaced, and a digest of the original
+/// id is added. So a call and its result get the same new id, and different calls get different ids.
+pub(crate) fn id(rule: NameRule, id: &str) -> Cow<'_, str> {
+    if rule.accepts(id) { Cow::Borrowed(id) } else { Cow::Owned(rule.hashed(id, 0)) }
+}
+
+/// The form of call ids in a request, chosen by the caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IdForm {
+    /// Ids follow the rule of the API.
+    Usual,
+    /// Ids follow the rule of the API, and illegal ids are always replaced.
+    Strict,
+    /// Exactly nine letters and digits, which Mistral requires.
+    Nine,
+}
+
+/// Returns legal and distinct ids for the calls of a turn.
+///
+/// Results in the order of their calls get the same ids as the calls. If `is_strict` is `false`, distinct ids stay
+/// unchanged, even if they are illegal.
+pub(crate) fn ids<'a>(
+    rule: NameRule,
+    is_strict: bool,
+    given: impl IntoIterator<Item = &'a str>,
+) -> Vec<String> {
+    let legal = |given| if is_strict { id(rule, given) } else { Cow::Borrowed(given) };
+    distinct(given, legal, |given, salt| rule.hashed(given, salt))
+}
+
+/// Returns distinct ids for the calls of a turn, each with exactly nine letters and digits. Ids of another
+/// form are replaced by a digest.
+pub(crate) fn nine_character_ids<'a>(given: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let is_legal = |id: &str| id.len() == 9 && id.bytes().all(|b| b.is_ascii_alphanumeric());
+    let digest = |id: &str, salt| {
+        let digits = (0..9).scan(fnv1a(id, salt), |rest, _| {
+            let digit = (*rest % 36) as u8;
+            *rest /= 36;
+            Some(char::from(if digit < 10 { b'0' + digit } else { b'a' + digit - 10 }))
+        });
+        digits.collect::<String>()
+    };
+    let legal = |id| if is_legal(id) { Cow::Borrowed(id) } else { Cow::Owned(digest(id, 0)) };
+    distinct(given, legal, digest)
+}
+
+/// Returns a distinct id for each id in `given`, made by `legal`. If an earlier call already has this id, `hashed`
+/// makes another id from the given id and a salt.
+fn distinct<'a>(
+    given: impl IntoIterator<Item = &'a str>,
+    legal: impl Fn(&'a str) -> Cow<'a, str>,
+    hashed: impl Fn(&str, u64) -> String,
+) -> Vec<String> {
+    let mut taken = HashSet::new();
+    let mut uses: HashMap<&str, u64> = HashMap::new();
+    let unique = given.into_iter().map(|given| {
+        let uses = uses.entry(given).or_default();
+        loop {
+            let legal = match *uses {
+                0 => legal(given),
+                again => Cow::Owned(hashed(given, again)),
+            };
+            *uses += 1;
+            if !taken.contains(&*legal) {
+                taken.insert(legal.clone().into_owned());
+                return legal.into_owned();
+            }
+        }
+    });
+    unique.collect()
+}
+
+/// Converts arguments to the text of a JSON object.
+///
+/// If the text is an object, it stays exactly as the model wrote it. Missing arguments become `{}`. A JSON string, a
+/// list or a fence around an object becomes this object, because the tool received it in this form. Any other text
+/// becomes the value of the member `invalid_arguments`, so the model sees its own text together with the error result.
+pub(crate) fn arguments(text: &str) -> Cow<'_, str> {
+    match text.trim() {
+        "" | "null" => Cow::Borrowed("{}"),
+        _ if is_object(text) => Cow::Borrowed(text),
+        _ => match extract_object(text) {
+            Some(object) if is_object(&object) => object,
+            _ => Cow::Owned(json!({"invalid_arguments": text}).to_string()),
+        },
+    }
+}
+
+/// Returns whether `text` is a valid JSON object. The values are parsed too, because lone surrogates and
+/// `1e999` pass a check of the syntax alone but fail in the parsers of servers.
+fn is_object(text: &str) -> bool {
+    serde_json::from_str::<Map<String, Value>>(text).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHAT: NameRule = NameRule::DASHES;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        assert_eq!(arguments(text), expected);
+    }
+
+    #[test]
+    fn objects_are_unchanged_to_the_character() {
+        for text in ["{}", " { \"b\" : 1.0,\n\"a\":\"\\u00e9é\" } ", r#"{"a": 1, "a": 2}"#] {
+            check(text, text);
+        }
+    }
+
+    #[test]
+    fn missing_arguments_become_an_empty_object() {
+        for text in ["", " \n", "null", " null "] {
+            check(text, "{}");
+        }
+    }
+
+    #[test]
+    fn a_wrapped_object_becomes_the_object() {
+        for text in [r#""{\"a\": 1}""#, r#"[{"a": 1}]"#, "```json\n{\"a\": 1}\n```", r#" "[{\"a\": 1}]" "#] {
+            check(text, r#"{"a": 1}"#);
+        }
+    }
+
+    #[test]
+    fn anything_else_is_kept_as_text() {
+        check(r#"{"a": "b"#, r#"{"invalid_arguments":"{\"a\": \"b"}"#);
+        check("[1,2]", r#"{"invalid_arguments":"[1,2]"}"#);
+        check("{} {}", r#"{"invalid_arguments":"{} {}"}"#);
+        check(r#"{"a": 1e999}"#, r#"{"invalid_arguments":"{\"a\": 1e999}"}"#);
+        check(r#"{"a": "\ud800"}"#, r#"{"invalid_arguments":"{\"a\": \"\\ud800\"}"}"#);
+        check("Paris 日本", r#"{"invalid_arguments":"Paris 日本"}"#);
+    }
+
+    #[test]
+    fn names_are_legal() {
+        for (given, expected) in
+            [("add", "add"), ("functions.add", "functions_add"), ("", "_"), ("$日", "__"), ("<|x|>", "__x__")]
+        {
+            assert_eq!(name(CHAT, given), expected);
+        }
+        assert_eq!(name(CHAT, &"n".repeat(99)), "n".repeat(64));
+    }
+
+    #[test]
+    fn ids_within_a_turn_are_distinct() {
+        let long = "y".repeat(99);
+        let given = ["a", "b", "a", "c/d", "a", &long, ""];
+        let lax = ids(CHAT, false, given);
+        assert_eq!([&lax[0], &lax[1], &lax[3], &lax[5], &lax[6]], ["a", "b", "c/d", &long, ""]);
+        let strict = ids(CHAT, true, given);
+        assert_eq!((strict[0].as_str(), &strict[2]), ("a", &lax[2]));
+        assert!(strict.iter().all(|id| CHAT.accepts(id)), "{strict:?}");
+        for ids in [lax, strict] {
+            assert_eq!(ids.iter().collect::<HashSet<_>>().len(), given.len(), "{ids:?}");
+        }
+        // This id looks like the id that replaces a repeated id.
+        let again = CHAT.hashed("a", 1);
+        let ids = ids(CHAT, false, ["a", "a", &again]);
+        assert_eq!(ids[1], again);
+        assert_ne!(ids[2], again);
+    }
+
+    #[test]
+    fn nine_character_ids_are_legal_distinct_and_stable() {
+        let given = ["D681PevKs", "call_1", "call_2", "call_1", "", "toolu_01A09q90qw90lq917835lq9"];
+        let ids = nine_character_ids(given);
+        assert_eq!(ids[0], "D681PevKs");
+        assert!(
+            ids.iter().all(|id| id.len() == 9 && id.bytes().all(|b| b.is_ascii_alphanumeric())),
+            "{ids:?}"
+        );
+        assert_eq!(ids.iter().collect::<HashSet<_>>().len(), given.len(), "{ids:?}");
+        assert_eq!(nine_character_ids(given), ids);
+    }
+
+    #[test]
+    fn legal_ids_of_different_calls_are_distinct() {
+        assert_eq!(id(CHAT, "call_1"), "call_1");
+        assert_ne!(id(CHAT, "a/b"), id(CHAT, "a:b"));
+        for refused in ["", "a/b", "é", &"y".repeat(99)] {
+            assert!(CHAT.accepts(&id(CHAT, refused)));
+        }
+    }
+}

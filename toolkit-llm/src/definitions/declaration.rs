@@ -1,0 +1,221 @@
+//! The fields that tool definitions have in every API: name, description and schema.
+
+use super::options::DefinitionOptions;
+use super::standard;
+use crate::facts::{Api, ApiFormat, Facts};
+use crate::json::fields::{Fields, text};
+use crate::json::unknown_fields;
+use serde_json::Value;
+use toolkit_core::definition::{TextFormat, ToolDefinition, ToolKind};
+use toolkit_core::name::WireNames;
+use toolkit_schema::__private::{rename_members, rename_properties};
+use toolkit_schema::keyword::booleans_to_objects;
+use toolkit_schema::{SchemaDialect, SchemaLoss};
+
+/// Options for writing one definition: the spelling of names, strictness, the schema dialect, and the output
+/// schema.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Spelling<'a> {
+    /// The provider's spellings of the tool names in the request.
+    pub(crate) names: &'a WireNames,
+    /// Whether the provider enforces the schema.
+    pub(crate) strict: bool,
+    /// The JSON Schema dialect in which the provider expects the schema.
+    pub(crate) dialect: SchemaDialect,
+    /// Whether the output schema is written as well.
+    pub(crate) outputs: bool,
+    /// The provider's spellings of the names of the tool's parameters, and of the properties inside of them.
+    pub(crate) parameters: &'a WireNames,
+}
+
+/// A definition that is being written, together with the losses found so far.
+#[derive(Debug)]
+pub(crate) struct DefinitionEncoder<'a> {
+    pub(crate) definition: &'a ToolDefinition,
+    pub(crate) how: &'a Spelling<'a>,
+    /// Keywords and settings lost because the API cannot express them.
+    pub(crate) losses: Vec<SchemaLoss>,
+}
+
+impl<'a> DefinitionEncoder<'a> {
+    /// Returns the provider's spelling of the tool name.
+    pub(crate) fn name(&self) -> &'a str {
+        self.how.names.spell(self.definition.name.as_str())
+    }
+
+    /// Returns the output schema, if the request includes output schemas.
+    pub(crate) fn output(&self) -> Option<Value> {
+        let mut schema = self.definition.output_schema().filter(|_| self.how.outputs)?.clone();
+        booleans_to_objects(&mut schema);
+        Some(schema)
+    }
+
+    /// Converts the schema of the parameters to the provider's dialect and records the losses. Their paths begin with
+    /// `/parameters`. Names that the provider refuses get another spelling.
+    pub(crate) fn parameters(&mut self) -> Value {
+        let mut converted = self.how.dialect.convert(&self.definition.parameters);
+        self.lose_inside("/parameters", converted.losses);
+        if !self.how.parameters.is_identity() {
+            rename_properties(&mut converted.schema, &|name| self.parameter_spelling(name));
+        }
+        converted.schema
+    }
+
+    /// Returns the examples of arguments, with the provider's spellings of the parameter names.
+    pub(crate) fn input_examples(&self) -> Vec<Value> {
+        let spelled = |example: &Value| {
+            let spell = |name: &str| self.parameter_spelling(name);
+            let spelled = rename_members(&self.definition.parameters, &example.to_string(), &spell);
+            spelled.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_else(|| example.clone())
+        };
+        self.definition.metadata.input_examples.iter().map(spelled).collect()
+    }
+
+    /// Returns the provider's spelling of a parameter name, if it differs from the name.
+    fn parameter_spelling(&self, name: &str) -> Option<String> {
+        Some(self.how.parameters.spell(name)).filter(|spelling| *spelling != name).map(str::to_owned)
+    }
+
+    /// Records losses inside of the part of the definition at `place`.
+    pub(crate) fn lose_inside(&mut self, place: &str, losses: Vec<SchemaLoss>) {
+        for mut loss in losses {
+            loss.path.insert_str(0, place);
+            self.losses.push(loss);
+        }
+    }
+
+    pub(crate) fn lose(&mut self, path: impl Into<String>, keyword: &str, reason: impl Into<String>) {
+        self.losses.push(SchemaLoss::new(path.into(), keyword, reason.into()));
+    }
+
+    /// Reports each of the `settings` that the definition uses, because the API has no field for it. If `reason` is
+    /// `None`, each setting has a reason of its own.
+    pub(crate) fn report_unsupported(&mut self, settings: &[&str], reason: Option<&str>) {
+        let metadata = &self.definition.metadata;
+        let has_output = self.how.outputs && self.definition.output_schema().is_some();
+        let is_custom = self.definition.kind != ToolKind::Function;
+        let known = [
+            ("output_schema", has_output, "the API has no field for the schema of an output"),
+            (
+                "input_examples",
+                !metadata.input_examples.is_empty(),
+                "the API has no field for examples of calls",
+            ),
+            (
+                "allowed_callers",
+                !metadata.allowed_callers.is_empty(),
+                "only the model itself calls functions",
+            ),
+            ("defer", metadata.defer, "the API has no search for tools: the model sees it from the start"),
+            ("kind", is_custom, "it is offered as a function with the text `input`, and no grammar holds"),
+        ];
+        for setting in settings {
+            if let Some((_, true, own_reason)) = known.iter().find(|(name, ..)| name == setting) {
+                self.lose(format!("/{setting}"), setting, reason.unwrap_or(own_reason));
+            }
+        }
+    }
+}
+
+/// Returns the losses for metadata that was received from another API and is not sent. Keys for which `is_sent` returns
+/// `true` are skipped. Other `meta` is for the program only, such as `_meta` of an MCP server, and no API is to have it.
+pub(crate) fn unsupported_metadata(
+    definition: &ToolDefinition,
+    facts: &Facts,
+    is_sent: impl Fn(&str) -> bool,
+) -> impl Iterator<Item = SchemaLoss> {
+    let others = definition.metadata.meta.iter().filter(move |(key, _)| !is_sent(key));
+    others.flat_map(|(key, value)| {
+        let known = key.parse::<ApiFormat>().ok().filter(|format| format.name() == key);
+        let path = format!("/metadata/{}", key.replace('~', "~0").replace('/', "~1"));
+        match (known, value) {
+            (Some(_), _) if key == facts.name => {
+                vec![SchemaLoss::new(path, "metadata", standard::REASON)]
+            }
+            (Some(format), Value::Object(stored)) => unknown_fields::losses(stored, format.name(), &path),
+            (None, _) if key != "namespace" => Vec::new(),
+            _ => vec![SchemaLoss::new(path, "metadata", "the API has no field for it")],
+        }
+    })
+}
+
+/// A definition in a provider's JSON, with the losses of the conversion.
+#[derive(Debug)]
+pub(crate) struct EncodedDefinition {
+    pub(crate) json: Value,
+    /// Keywords and settings lost because the API cannot express them.
+    pub(crate) losses: Vec<SchemaLoss>,
+}
+
+/// Removes the definition of the program's tool called `name` from the entries of a request, and returns the
+/// definition.
+pub(crate) fn take_named(entries: &mut Vec<Value>, name: &str) -> Option<Value> {
+    let is_own = |tool: &Value| matches!(text(tool, "type"), "" | "function" | "custom");
+    let at = entries.iter().position(|tool| is_own(tool) && text(tool, "name") == name)?;
+    Some(entries.remove(at))
+}
+
+/// Returns the grammar of a custom tool as the fields `syntax` and `definition`. Returns `None` if the tool
+/// accepts any text.
+pub(crate) fn grammar(format: &TextFormat) -> Option<Fields> {
+    let (syntax, grammar) = match format {
+        TextFormat::Text => return None,
+        TextFormat::Lark(grammar) => ("lark", grammar),
+        TextFormat::Regex(grammar) => ("regex", grammar),
+    };
+    Some(Fields::from_iter([
+        ("syntax".to_owned(), syntax.into()),
+        ("definition".to_owned(), grammar.as_str().into()),
+    ]))
+}
+
+/// Writes the `tools` of a request.
+pub(crate) trait DefinitionCodec: Api + Sync {
+    /// Writes one definition. [`encode_definition`](Self::encode_definition) reports the settings that the
+    /// API cannot express.
+    fn write_definition(&self, encoder: &mut DefinitionEncoder<'_>) -> Value;
+
+    /// Returns the name of the program's tool that runs the calls of the hosted tool `tool`. Returns `None` if the
+    /// provider runs `tool` itself.
+    fn answered_by<'a>(&self, _tool: &'a Value) -> Option<&'a str> {
+        None
+    }
+
+    /// Adjusts the tools `entries` of a request before the hosted tool `tool` is added. If one of the program's tools
+    /// runs the calls of `tool`, the definition of the program's tool is removed.
+    ///
+    /// Returns the entry to add for `tool`, or `None` if `tool` was added to an existing entry.
+    fn hosted_entry(&self, tool: &Value, entries: &mut Vec<Value>) -> Option<Value> {
+        if let Some(name) = self.answered_by(tool) {
+            take_named(entries, name);
+        }
+        Some(tool.clone())
+    }
+
+    /// Returns the name of a definition's namespace, in APIs that group tools. Returns `None` in other APIs.
+    fn namespace<'a>(
+        &self,
+        _definition: &'a ToolDefinition,
+        _options: &DefinitionOptions,
+    ) -> Option<&'a str> {
+        None
+    }
+
+    /// Writes the group of all tools of a namespace. `first` is the definition of the first tool, and `tools` is the
+    /// JSON of all tools in the group, separated by commas.
+    fn write_namespace(&self, _first: &ToolDefinition, _options: &DefinitionOptions, tools: &str) -> String {
+        tools.to_owned()
+    }
+
+    fn encode_definition(&self, definition: &ToolDefinition, how: &Spelling<'_>) -> EncodedDefinition {
+        let mut encoder = DefinitionEncoder { definition, how, losses: Vec::new() };
+        let mut json = self.write_definition(&mut encoder);
+        if let (Some(Value::Object(stored)), Value::Object(json)) =
+            (definition.metadata.meta.get(self.facts().name), &mut json)
+        {
+            unknown_fields::restore(json, stored);
+        }
+        encoder.report_unsupported(self.facts().unsupported, None);
+        EncodedDefinition { json, losses: encoder.losses }
+    }
+}

@@ -1,0 +1,107 @@
+//! Measures the size of a schema. The counting rules are the rules of the providers.
+
+use crate::json::fields::{list, text};
+use serde_json::Value;
+use toolkit_schema::keyword::Role;
+use toolkit_schema::keyword::subschemas;
+
+/// The size of a schema in a provider's strict dialect.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Measure {
+    /// The number of properties, over all objects.
+    pub(crate) properties: usize,
+    /// The nesting depth of objects. Each entry of `$defs` is counted separately.
+    pub(crate) depth: usize,
+    /// The number of enum values, over all enums.
+    pub(crate) enum_values: usize,
+    /// The number of characters in the values of an enum with more than 250 values. If there are several such
+    /// enums, the largest number counts.
+    pub(crate) large_enum: usize,
+    /// The number of characters in all property names, names in `$defs`, enum values and constants.
+    pub(crate) characters: usize,
+    /// The number of optional properties.
+    pub(crate) optional: usize,
+    /// The number of unions.
+    pub(crate) unions: usize,
+}
+
+/// The number of values above which the characters of an enum have a separate limit.
+const LARGE_ENUM: usize = 250;
+
+impl Measure {
+    pub(crate) fn of(schema: &Value) -> Self {
+        let mut measure = Self::default();
+        each_schema(schema, &mut |schema, depth| measure.add(schema, depth));
+        measure
+    }
+
+    fn add(&mut self, schema: &Value, depth: usize) {
+        self.depth = self.depth.max(depth);
+        let names = |keyword: &str| schema.get(keyword).and_then(Value::as_object).into_iter().flatten();
+        let required = list(schema, "required");
+        for (name, _) in names("properties") {
+            self.properties += 1;
+            self.characters += name.chars().count();
+            self.optional += usize::from(!required.iter().any(|other| other == name));
+        }
+        self.characters += names("$defs").map(|(name, _)| name.chars().count()).sum::<usize>();
+        let values = list(schema, "enum");
+        let characters = values.iter().map(characters).sum();
+        self.enum_values += values.len();
+        self.characters += characters + schema.get("const").map(self::characters).unwrap_or_default();
+        if values.len() > LARGE_ENUM {
+            self.large_enum = self.large_enum.max(characters);
+        }
+        let is_union = schema.get("anyOf").is_some() || schema.get("type").is_some_and(Value::is_array);
+        self.unions += usize::from(is_union);
+    }
+}
+
+fn characters(value: &Value) -> usize {
+    value.as_str().map_or_else(|| value.to_string().len(), |text| text.chars().count())
+}
+
+/// Calls `visit` for every schema in `schema`. The second argument of `visit` is the nesting depth: the
+/// number of objects around the visited schema, plus one if the schema itself describes an object.
+fn each_schema<'a>(schema: &'a Value, visit: &mut dyn FnMut(&'a Value, usize)) {
+    let mut open = vec![(schema, 0)];
+    while let Some((schema, around)) = open.pop() {
+        let is_object = text(schema, "type") == "object" || schema.get("properties").is_some();
+        let depth = around + usize::from(is_object);
+        visit(schema, depth);
+        open.extend(subschemas(schema).map(|inside| match inside.role {
+            Role::Definitions => (inside.schema, 0),
+            _ => (inside.schema, depth),
+        }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_schema_is_counted_as_providers_do() {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "enum": {"type": "string", "enum": ["ab", "c"], "default": {"properties": {"x": {}}}},
+                "inner": {"anyOf": [{"type": "object", "properties": {"a": {"const": 12}}}, {"type": "null"}]},
+                "tree": {"$ref": "#/$defs/Tree"},
+            },
+            "required": ["enum"],
+            "$defs": {"Tree": {"type": "object", "properties": {"up": {"type": ["string", "null"]}}}},
+        });
+        let expected = Measure {
+            properties: 5,
+            depth: 2,
+            enum_values: 2,
+            large_enum: 0,
+            characters: 4 + 5 + 4 + 1 + 2 + 4 + 3 + 2,
+            optional: 4,
+            unions: 2,
+        };
+        assert_eq!(Measure::of(&schema), expected);
+    }
+}

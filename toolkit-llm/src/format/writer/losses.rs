@@ -1,0 +1,220 @@
+//! The parts of a history that an API cannot express.
+
+use super::HistoryWriter;
+use super::common_fields::{FIELDS, is_empty};
+use crate::facts::ApiFormat;
+use crate::json::fields::{list, text};
+use serde_json::Value;
+use std::slice;
+use toolkit_core::ToolResult;
+use toolkit_core::call::ToolCall;
+use toolkit_core::output::{Content, ToolOutput};
+use toolkit_schema::SchemaLoss;
+
+/// The types of parts, other than [`TEXTS`], that are not reported as lost: messages and reasoning. The codec of the API
+/// recognises the calls.
+const CARRIED: [&str; 9] = [
+    "message",
+    "model_output",
+    "thinking",
+    "redacted_thinking",
+    "reasoning",
+    "reasoning_text",
+    "reasoningContent",
+    "thought",
+    "thought_summary",
+];
+
+impl HistoryWriter<'_> {
+    /// Returns a loss for each media item of a user message if the API does not accept the item. The encoded
+    /// message only names such items. The path of a loss is the index of the item, as in `/0`.
+    ///
+    /// ```
+    /// use toolkit_ai::llm::ApiFormat;
+    /// use toolkit_ai::Media;
+    /// use toolkit_ai::name::WireNames;
+    ///
+    /// let names = WireNames::default();
+    /// let losses = ApiFormat::Anthropic.history(&names).user_losses(&[Media::new("audio/wav", b"RIFF").into()]);
+    /// assert_eq!((losses[0].path.as_str(), losses[0].keyword.as_str()), ("/0", "audio/wav"));
+    /// ```
+    #[must_use]
+    pub fn user_losses(&self, contents: &[Content]) -> Vec<SchemaLoss> {
+        self.losses(contents, false, "")
+    }
+
+    /// Returns the losses when calls from another provider are encoded. An id that the API refuses is
+    /// replaced in the call and in its result. The caller of a call is lost if the call was made by code that
+    /// the other provider runs: the API receives it as a call by the model. The path of a loss has the index
+    /// of the call, as in `/0/caller`.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolkit_ai::llm::ApiFormat;
+    /// use toolkit_ai::name::WireNames;
+    ///
+    /// let call = json!({"type": "tool_use", "id": "toolu_1", "name": "now", "input": {},
+    ///     "caller": {"type": "code_execution_20250825", "tool_id": "srvtoolu_1"}});
+    /// let calls = ApiFormat::Anthropic.parse_calls(&call)?;
+    /// let names = WireNames::default();
+    /// assert!(ApiFormat::Anthropic.history(&names).call_losses(&calls).is_empty());
+    /// let losses = ApiFormat::OpenAiChat.history(&names).call_losses(&calls);
+    /// assert_eq!(losses[0].path, "/0/caller");
+    /// # Ok::<(), toolkit_ai::llm::WireError>(())
+    /// ```
+    #[must_use]
+    pub fn call_losses(&self, calls: &[ToolCall]) -> Vec<SchemaLoss> {
+        let own = self.codec.facts().name;
+        let ids = self.ids(calls.iter().map(|call| call.id.as_str()));
+        let losses = calls.iter().zip(ids).enumerate().flat_map(|(index, (call, id))| {
+            let reason = "the API refuses this id; the call and its result get another id";
+            let replaced = (call.id.as_str() != id)
+                .then(|| SchemaLoss::new(format!("/{index}/id"), call.id.as_str(), reason));
+            let others = ApiFormat::ALL.iter().copied().filter(move |format| format.name() != own);
+            let callers = others.filter_map(move |format| {
+                let kind = call.extras.get(format.name(), "caller")?.get("type")?.as_str()?;
+                let reason = format!("code that the API `{format}` runs made this call");
+                (kind != "direct").then(|| SchemaLoss::new(format!("/{index}/caller"), kind, reason))
+            });
+            replaced.into_iter().chain(callers)
+        });
+        losses.collect()
+    }
+
+    /// Returns a loss for each media item of tool results if the API does not accept the item. The encoded
+    /// results only name such items. The path of a loss has the index of the result and the index of the
+    /// item, as in `/1/0`.
+    #[must_use]
+    pub fn result_losses(&self, results: &[ToolResult]) -> Vec<SchemaLoss> {
+        let losses = results.iter().enumerate().map(|(index, result)| {
+            let contents = result.outcome.as_ref().map_or(&[][..], ToolOutput::content);
+            let losses = self.losses(contents, true, &format!("/{index}"));
+            #[cfg(feature = "translate")]
+            let losses = [losses, super::received::result_losses(self.codec, result, index)].concat();
+            losses
+        });
+        losses.flatten().collect()
+    }
+
+    fn losses(&self, contents: &[Content], is_result: bool, path: &str) -> Vec<SchemaLoss> {
+        let table = self.mistral().map(|form| form.media);
+        let table = table.or_else(|| self.codec.facts().media_table(self.generation));
+        let Some(table) = table else { return Vec::new() };
+        let losses = contents.iter().enumerate();
+        let is_readable = self.codec.facts().is_readable;
+        let losses = losses.filter_map(|(index, content)| {
+            table.loss(content, is_result, format!("{path}/{index}"), is_readable)
+        });
+        losses.collect()
+    }
+
+    /// Returns the losses if the messages `native` of the API `format` are replaced by their text and their calls. This
+    /// happens if the history is for another API, or for a server that refuses the call ids.
+    ///
+    /// Losses are the calls of the provider's own tools, generated media items, and content of unknown types. Each type
+    /// is reported once, and the path of a loss is the type, as in `/web_search_tool_result`.
+    ///
+    /// Further fields of a text or a message are reported too, such as citations, audio or images.
+    ///
+    /// Reasoning is not reported: only the model that wrote the reasoning can use it.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolkit_ai::llm::ApiFormat;
+    /// use toolkit_ai::name::WireNames;
+    ///
+    /// let search = json!({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}});
+    /// let native = [json!({"role": "assistant", "content": [search, {"type": "text", "text": "Hello."}]})];
+    /// let names = WireNames::default();
+    /// let losses = ApiFormat::Gemini.history(&names).native_losses(ApiFormat::Anthropic, &native);
+    /// assert_eq!(losses[0].keyword, "server_tool_use");
+    /// ```
+    #[must_use]
+    pub fn native_losses(&self, format: ApiFormat, native: &[Value]) -> Vec<SchemaLoss> {
+        let reason = if format.name() == self.codec.facts().name {
+            "the message is replaced by its text and its calls".to_owned()
+        } else {
+            format!("only the API `{format}` has such content")
+        };
+        let kinds = format.special_content(native).into_iter();
+        kinds.map(|kind| SchemaLoss::new(format!("/{kind}"), kind, reason.as_str())).collect()
+    }
+}
+
+impl ApiFormat {
+    /// Returns the types of the content in the messages `native` that other APIs cannot express: everything except
+    /// text, reasoning and calls. Each type is returned once.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolkit_ai::llm::ApiFormat;
+    ///
+    /// let image = json!({"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}});
+    /// let native = [json!({"role": "model", "parts": [{"text": "Look."}, image]})];
+    /// assert_eq!(ApiFormat::Gemini.special_content(&native), ["inlineData"]);
+    /// ```
+    #[must_use]
+    pub fn special_content(self, native: &[Value]) -> Vec<&str> {
+        let codec = self.codec();
+        let mut kinds: Vec<&str> = Vec::new();
+        let mut add = |kind| {
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        };
+        for message in native {
+            if is_message(message) {
+                others(message, &FIELDS).for_each(&mut add);
+            }
+            for part in parts(message) {
+                let kind = kind(part);
+                if codec.part_call(part).is_some_and(|call| !call.name.is_empty()) {
+                    continue;
+                }
+                if TEXTS.contains(&kind) {
+                    let part = part.get("citationsContent").unwrap_or(part);
+                    others(part, &FIELDS).for_each(&mut add);
+                } else if !CARRIED.contains(&kind) {
+                    add(kind);
+                }
+            }
+        }
+        kinds
+    }
+}
+
+/// The types of parts with text of the answer.
+const TEXTS: [&str; 5] = ["text", "output_text", "refusal", "", "citationsContent"];
+
+/// Returns the names of all other fields of `json` that have a value.
+fn others<'a>(json: &'a Value, known: &'static [&str]) -> impl Iterator<Item = &'a str> {
+    let fields = json.as_object().into_iter().flatten();
+    let fields = fields.filter(move |(name, value)| {
+        !known.contains(&name.as_str()) && !name.starts_with("thought") && !is_empty(value)
+    });
+    fields.map(|(name, _)| name.as_str())
+}
+
+/// Returns whether a value is a message with parts rather than a part itself.
+fn is_message(message: &Value) -> bool {
+    message.get("role").is_some() || text(message, "type") == "model_output"
+}
+
+/// Returns the parts of a model's message. In APIs in which items are not inside messages, the item is the only part.
+fn parts(message: &Value) -> &[Value] {
+    match (is_message(message), list(message, "parts")) {
+        (true, []) => list(message, "content"),
+        (true, parts) => parts,
+        (false, _) => slice::from_ref(message),
+    }
+}
+
+/// Returns the type of a part. In APIs without types, this is the name of the field with the content.
+fn kind(part: &Value) -> &str {
+    let is_content = |name: &&String| !name.starts_with("thought") && !name.ends_with("etadata");
+    let name = || part.as_object().and_then(|fields| fields.keys().find(is_content));
+    match text(part, "type") {
+        "" => name().map_or("", String::as_str),
+        kind => kind,
+    }
+}

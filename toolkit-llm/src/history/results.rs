@@ -1,0 +1,91 @@
+//! Writes the elements of tool results that several APIs share.
+
+use crate::facts::media::{MediaTable, accepted};
+use serde_json::Value;
+use std::borrow::Cow;
+use toolkit_core::output::{Content, JsonText, MediaData, ToolOutput};
+use toolkit_core::{ToolError, ToolResult};
+
+/// Returns the contents of an output as text, followed by the output's message on a separate line.
+pub(crate) fn output_text<'a>(
+    output: &'a ToolOutput,
+    text: impl Fn(&'a Content) -> Cow<'a, str>,
+) -> Cow<'a, str> {
+    let contents = match output.content() {
+        [only] => text(only),
+        list => Cow::Owned(list.iter().map(text).collect::<Vec<_>>().join("\n")),
+    };
+    match (contents.is_empty(), output.message()) {
+        (_, "") => contents,
+        (true, message) => Cow::Borrowed(message),
+        (false, message) => Cow::Owned(format!("{contents}\n{message}")),
+    }
+}
+
+/// Returns the contents of an output as parts, followed by the output's message as a text part.
+pub(crate) fn output_parts(
+    output: &ToolOutput,
+    part: impl Fn(&Content) -> Value,
+    text_part: impl Fn(&str) -> Value,
+) -> Vec<Value> {
+    let message = Some(output.message()).filter(|message| !message.is_empty());
+    output.content().iter().map(part).chain(message.map(text_part)).collect()
+}
+
+/// Returns whether a text is empty or only white space. Some providers refuse such texts.
+pub(crate) fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
+}
+
+/// Returns the text to send for an error, in APIs that refuse blank texts.
+pub(crate) fn error_message(error: &ToolError) -> &str {
+    if is_blank(error.message()) { "The call failed for an unknown reason." } else { error.message() }
+}
+
+/// Returns a text to send instead of a content that the API does not accept. The text names a media item by
+/// its URL, if it has one. If the item embeds its bytes, the text states that it cannot be shown.
+pub(crate) fn unsendable(content: &Content) -> Cow<'_, str> {
+    let text = content.to_text();
+    match content {
+        Content::Audio(media) | Content::File(media) | Content::Image(media)
+            if matches!(media.data, MediaData::Base64(_)) =>
+        {
+            Cow::Owned(format!("{text} cannot be shown: this API has no way to send it"))
+        }
+        _ => text,
+    }
+}
+
+/// Returns the text for a content of a tool result. For a media item, the text depends on where the API
+/// accepts it: in the result itself, in a message after the results, or nowhere.
+pub(crate) fn result_text<'a>(table: &MediaTable, content: &'a Content) -> Cow<'a, str> {
+    if accepted(table.results, content).is_some() {
+        return content.to_text();
+    }
+    match accepted(table.messages, content) {
+        Some(_) => {
+            Cow::Owned(format!("{} follows in the user message after the tool results", content.to_text()))
+        }
+        None => unsendable(content),
+    }
+}
+
+/// Returns the media items of a result that are sent in a message after the results, each with a label. The label names
+/// the media item and the call that returned it.
+pub(crate) fn attachments<'a>(
+    table: &'static MediaTable,
+    result: &'a ToolResult,
+    id: &'a str,
+    name: String,
+) -> impl Iterator<Item = (String, &'a Content)> {
+    let contents = result.outcome.as_ref().map_or(&[][..], ToolOutput::content).iter();
+    let attached = contents.filter(|content| {
+        accepted(table.results, content).is_none() && accepted(table.messages, content).is_some()
+    });
+    attached.map(move |content| (format!("{} from tool call {id} ({name}):", content.to_text()), content))
+}
+
+/// Converts a value of an unknown kind into JSON content.
+pub(crate) fn json_content(value: &Value) -> Content {
+    JsonText::new(value).map_or_else(|_| Content::Text(value.to_string()), Content::Json)
+}

@@ -1,0 +1,213 @@
+//! Errors for payloads in the wrong format.
+
+use super::blocked;
+use serde_json::{Map, Value};
+use std::fmt;
+
+/// Error when a payload is in the wrong format. Names the location in the payload and the expected value.
+///
+/// If the provider reported an error or blocked the answer, the error also has the provider's
+/// [report](Self::report) and [code](Self::code).
+///
+/// ```
+/// use serde_json::json;
+/// use toolkit_ai::llm::ApiFormat;
+///
+/// let body = json!({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}});
+/// let error = ApiFormat::Gemini.parse_response(&body).unwrap_err();
+/// assert!(error.is_blocked());
+/// assert_eq!(error.code(), Some("PROHIBITED_CONTENT"));
+/// assert_eq!(error.report(), Some("the prompt was blocked: PROHIBITED_CONTENT"));
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct WireError {
+    path: String,
+    expected: String,
+    report: Option<Box<Report>>,
+}
+
+/// A provider's report of an error, or of a blocked prompt or answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Report {
+    pub(crate) text: String,
+    /// The provider's error code. Empty if the provider sent none.
+    pub(crate) code: String,
+    /// Whether the provider blocked the prompt or the answer.
+    pub(crate) is_blocked: bool,
+}
+
+impl Report {
+    /// Creates the report of an error with the message `text`.
+    pub(crate) fn new(text: &str) -> Self {
+        let text = format!("the service reported an error: {text}");
+        Self { text, code: String::new(), is_blocked: false }
+    }
+
+    /// Parses an error object. The code is taken from a string field if there is one, and from a number otherwise.
+    pub(crate) fn of(error: &Value) -> Self {
+        // In an error without an object around it, the type only marks the error.
+        let value_of = |name: &&str| {
+            let code = error.get(*name).and_then(Value::as_str);
+            code.filter(|code| !matches!(code.trim(), "" | "error")).map(ToOwned::to_owned)
+        };
+        let number = |name: &&str| Some(error.get(*name)?.as_number()?.to_string());
+        let code = ["code", "status", "type"].iter().find_map(value_of);
+        let code = code.or_else(|| ["code", "status"].iter().find_map(number)).unwrap_or_default();
+        let text = error_text(error);
+        let is_blocked = blocked::is_reported(error, &text);
+        Self { code, is_blocked, ..Self::new(&text) }
+    }
+
+    /// Converts the report into an error. `expected` describes the value that was expected at `path`.
+    pub(crate) fn into_error(self, path: &str, expected: &str) -> WireError {
+        let error = WireError::new(path, format!("{expected} ({})", self.text));
+        WireError { report: Some(Box::new(self)), ..error }
+    }
+}
+
+impl WireError {
+    /// Creates an error for the location `path`, as in `choices[0].message`.
+    #[must_use]
+    pub fn new(path: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self { path: path.into(), expected: expected.into(), report: None }
+    }
+
+    /// Reads the provider's report from the body of a failed HTTP response. The body may also be a string with the
+    /// provider's message.
+    ///
+    /// Returns `None` if the body has neither the field `error` nor a message. If the error has
+    /// no message, the report is the JSON of the error.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolkit_ai::llm::WireError;
+    ///
+    /// let body = json!({"error": {"code": "content_filter", "message": "The response was filtered"}});
+    /// let error = WireError::of_failure(&body);
+    /// assert!(error.as_ref().is_some_and(WireError::is_blocked));
+    /// assert_eq!(error.as_ref().and_then(WireError::code), Some("content_filter"));
+    /// ```
+    #[must_use]
+    pub fn of_failure(body: &Value) -> Option<Self> {
+        // For a failed stream, Gemini returns a list with the error.
+        let body = body.get(0).unwrap_or(body);
+        let error = body.get("error").filter(|error| !error.is_null());
+        let is_report = body.is_string() || body.get("message").is_some_and(Value::is_string);
+        let report = error.or_else(|| Some(body).filter(|_| is_report)).map(Report::of)?;
+        Some(report.into_error("", "a response"))
+    }
+
+    /// Returns the location in the payload, as in `choices[0].message`. The location is empty if the payload
+    /// itself is wrong.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Returns a description of the expected value, as in `a list of tools`.
+    #[must_use]
+    pub fn expected(&self) -> &str {
+        &self.expected
+    }
+
+    /// Returns the provider's report that there is no answer, as in `the prompt was blocked: SAFETY`. Returns
+    /// `None` if the payload contains no such report.
+    #[must_use]
+    pub fn report(&self) -> Option<&str> {
+        self.report.as_ref().map(|report| report.text.as_str())
+    }
+
+    /// Returns the provider's code for the error or for the blocked answer, as in `overloaded_error` or
+    /// `SAFETY`. Returns `None` if the provider sent no code.
+    #[must_use]
+    pub fn code(&self) -> Option<&str> {
+        self.report.as_ref().map(|report| report.code.as_str()).filter(|code| !code.is_empty())
+    }
+
+    /// Returns whether the provider blocked the prompt or the answer, for example for reasons of safety. The
+    /// same request is then blocked again.
+    ///
+    /// Blocks are recognised in the fields of Gemini, and in the errors of OpenAI, Azure, Anthropic, Bedrock,
+    /// OpenRouter, xAI, Alibaba and LiteLLM.
+    #[must_use]
+    pub fn is_blocked(&self) -> bool {
+        self.report.as_ref().is_some_and(|report| report.is_blocked)
+    }
+}
+
+/// Prints the message, so that a failed `main` shows it.
+impl fmt::Debug for WireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for WireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = if self.path.is_empty() { "the payload" } else { &self.path };
+        write!(f, "expected {} at {place}", self.expected)
+    }
+}
+
+impl std::error::Error for WireError {}
+
+/// Returns the error in `fields`, a payload that a provider may have sent instead of an answer.
+///
+/// Reads the object `{"error": {"message"}}`, an `error` string, or a `message` if the field `type` or `object` has the
+/// value `error`.
+pub(crate) fn reported_error(fields: &Map<String, Value>) -> Option<Report> {
+    let is_error =
+        ["object", "type"].iter().any(|mark| fields.get(*mark).is_some_and(|mark| mark == "error"));
+    // Some servers send an empty error beside the answer.
+    let is_beside = !is_error && fields.len() > 1;
+    let says_nothing = |error: &Value| match error {
+        Value::Null => true,
+        Value::String(text) => is_beside && text.is_empty(),
+        Value::Object(members) => is_beside && members.is_empty(),
+        _ => false,
+    };
+    let error = fields.get("error").filter(|error| !says_nothing(error));
+    let is_bare = is_error && fields.contains_key("message");
+    error.map(Report::of).or_else(|| is_bare.then(|| Report::of(&Value::Object(fields.clone()))))
+}
+
+/// Returns the fields of an event of a stream. Returns an error if the event is not an object, or if it reports an error
+/// in place of `expected`.
+pub(crate) fn event_fields<'a>(
+    event: &'a Value,
+    path: &str,
+    expected: &str,
+) -> Result<&'a Map<String, Value>, WireError> {
+    let fields = event.as_object().ok_or_else(|| WireError::new("", "an event of a stream"))?;
+    match reported_error(fields) {
+        Some(report) => Err(report.into_error(path, expected)),
+        None => Ok(fields),
+    }
+}
+
+/// Creates the error for a payload that is not a response. If the provider sent a `report` instead of an
+/// answer, the message includes this report.
+pub(crate) fn failed(path: &str, expected: &str, report: Option<Report>) -> WireError {
+    match report {
+        Some(report) => report.into_error(path, expected),
+        None => WireError::new(path, expected),
+    }
+}
+
+/// Returns the message of an error object.
+pub(crate) fn error_text(error: &Value) -> String {
+    match error.get("message").unwrap_or(error) {
+        Value::String(message) => message.clone(),
+        _ => error.to_string(),
+    }
+}
+
+/// Refuses a message with another role than `model`, the name of the model's role in the API. If the message were
+/// accepted as a response without calls, a mistake of the caller would stay hidden.
+pub(crate) fn check_role(fields: &Map<String, Value>, model: &str, what: &str) -> Result<(), WireError> {
+    match fields.get("role") {
+        None | Some(Value::Null) => Ok(()),
+        Some(role) if role == model => Ok(()),
+        Some(_) => Err(WireError::new("role", format!("`{model}`, which marks {what} of the model"))),
+    }
+}

@@ -1,0 +1,126 @@
+//! Reads the text fields of a response: a string, a list of parts with texts, or another JSON value.
+//!
+//! A server that parses each piece of a text as JSON sends the piece `1` as a number, and the answer `{"a":1}` as an
+//! object (Cloudflare). The text is then the JSON of the value.
+
+use super::fields::{Fields, text};
+use serde_json::{Value, json};
+use std::borrow::Cow;
+
+/// Returns whether the content of the message at `path` is a text. Only the content in a response body may be another
+/// JSON value, because a message alone may belong to another API.
+pub(crate) fn is_text(content: &Value, path: &str) -> bool {
+    content.is_string() || !content.is_array() && !path.is_empty()
+}
+
+/// Returns the text in the field `name`, or an empty string if the field is missing.
+pub(crate) fn of<'a>(value: &'a Value, name: &str) -> Cow<'a, str> {
+    value.get(name).map(whole).unwrap_or_default()
+}
+
+/// Returns the text of a value. The texts of a list of parts are joined.
+pub(crate) fn whole(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::String(text) => text.into(),
+        value => pieces(value, false).into_iter().map(|(_, text)| text).collect::<String>().into(),
+    }
+}
+
+/// Returns the texts of a value in order, each with `true` for reasoning. `is_reasoning` states whether the value itself
+/// is reasoning.
+pub(crate) fn pieces(value: &Value, is_reasoning: bool) -> Vec<(bool, Cow<'_, str>)> {
+    match value {
+        Value::Null => Vec::new(),
+        Value::String(text) if text.is_empty() => Vec::new(),
+        Value::String(text) => vec![(is_reasoning, text.into())],
+        Value::Array(list) if has_parts(list) => {
+            let texts = list.iter().map(|element| match element {
+                Value::String(_) => pieces(element, is_reasoning),
+                element => TextPart::of(element).map(|part| part.pieces(is_reasoning)).unwrap_or_default(),
+            });
+            texts.flatten().collect()
+        }
+        value => match TextPart::alone(value) {
+            Some(part) => part.pieces(is_reasoning),
+            None => vec![(is_reasoning, value.to_string().into())],
+        },
+    }
+}
+
+/// Writes the fields in `names` in the form that requests accept: a string, `null`, or a list of parts.
+pub(crate) fn settle(fields: &mut Fields, names: &[&str]) {
+    for name in names {
+        match fields.get_mut(*name) {
+            None => {}
+            Some(value) if is_settled(value) => {}
+            Some(Value::Array(list)) if list.iter().any(Value::is_string) => {
+                for text in list.iter_mut().filter(|element| element.is_string()) {
+                    *text = json!({"type": "text", "text": text.take()});
+                }
+            }
+            Some(value) if TextPart::alone(value).is_some() => *value = Value::Array(vec![value.take()]),
+            Some(value) => *value = value.to_string().into(),
+        }
+    }
+}
+
+/// Returns an object with the fields in `names` as [`settle`] writes them.
+pub(crate) fn settled<'a>(value: &'a Value, names: &[&str]) -> Cow<'a, Value> {
+    if names.iter().all(|name| value.get(name).is_none_or(is_settled)) {
+        return Cow::Borrowed(value);
+    }
+    let mut value = value.clone();
+    if let Value::Object(fields) = &mut value {
+        settle(fields, names);
+    }
+    Cow::Owned(value)
+}
+
+fn is_settled(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::String(_) => true,
+        Value::Array(list) => has_parts(list) && !list.iter().any(Value::is_string),
+        _ => false,
+    }
+}
+
+/// Returns whether a list consists of parts. Any other list is an answer in JSON.
+fn has_parts(list: &[Value]) -> bool {
+    let is_part =
+        |part: &Value| part.is_string() || !text(part, "type").is_empty() || TextPart::of(part).is_some();
+    list.is_empty() || list.iter().any(is_part)
+}
+
+/// A part of a content, with its text.
+struct TextPart<'a> {
+    is_reasoning: bool,
+    text: &'a Value,
+}
+
+impl<'a> TextPart<'a> {
+    /// Reads a part outside of a list. Without a type, an object is an answer in JSON.
+    fn alone(part: &'a Value) -> Option<Self> {
+        Self::of(part).filter(|_| !text(part, "type").is_empty())
+    }
+
+    /// Reads a part of a list. Returns `None` if it has no text.
+    fn of(part: &'a Value) -> Option<Self> {
+        let is_reasoning =
+            matches!(text(part, "type"), "reasoning" | "thinking" | "reasoning_text" | "summary_text");
+        let names: &[&str] = if is_reasoning {
+            &["thinking", "reasoning", "summary", "text", "content"]
+        } else {
+            &["text", "thinking"]
+        };
+        let is_blank = |text: &Value| {
+            matches!(text.as_array(), Some(list) if list.is_empty()) || text.is_null() || text == ""
+        };
+        let named = names.iter().filter_map(|name| Some((*name, part.get(name)?)));
+        let (name, text) = named.into_iter().find(|(_, text)| !is_blank(text))?;
+        Some(Self { is_reasoning: is_reasoning || name == "thinking", text })
+    }
+
+    fn pieces(self, is_reasoning: bool) -> Vec<(bool, Cow<'a, str>)> {
+        pieces(self.text, is_reasoning || self.is_reasoning)
+    }
+}

@@ -1,0 +1,106 @@
+//! Fields that exist in only one API. They are written for this API, and reported as lost for another API.
+
+use super::fields::{Fields, camel, set};
+use serde_json::Value;
+use toolkit_schema::SchemaLoss;
+
+/// The key that stores a list of field names: the fields that the received JSON lacks, although this library always
+/// writes them.
+pub(crate) const ABSENT: &str = "";
+
+/// The fields whose meaning [`ToolDefinition`] can express. A stored value of such a field is written again only if the
+/// value is empty.
+const SEMANTIC: [&str; 10] = [
+    "name",
+    "description",
+    "parameters",
+    "input_schema",
+    "parametersJsonSchema",
+    "strict",
+    "defer_loading",
+    "input_examples",
+    "allowed_callers",
+    "namespace",
+];
+
+/// The fields with objects that may contain unknown fields. A loss is reported for each unknown field of such an
+/// object, and not for the object itself.
+const CONTAINERS: [&str; 8] = [
+    "function",
+    "custom",
+    "format",
+    "grammar",
+    "namespace",
+    "toolConfig",
+    "functionCallingConfig",
+    "toolChoice",
+];
+
+/// Adds the fields `stored` to a definition. A field that is already in `written` stays unchanged. However, if it
+/// has only its default value, and the received definition had `null` or no value, the received form is restored.
+pub(crate) fn restore(written: &mut Fields, stored: &Fields) {
+    for (name, value) in stored {
+        match (written.get_mut(name), value) {
+            (_, Value::Array(absent)) if name == ABSENT => {
+                for name in absent.iter().filter_map(Value::as_str) {
+                    if written.get(name).is_some_and(is_default) {
+                        written.shift_remove(name);
+                    }
+                }
+            }
+            (Some(known), Value::Null) if is_default(known) => *known = Value::Null,
+            (Some(Value::Object(known)), Value::Object(stored)) => restore(known, stored),
+            (Some(_), _) => {}
+            (None, value) if SEMANTIC.contains(&name.as_str()) && !is_empty(value) => {}
+            (None, value) => set(written, name, value.clone()),
+        }
+    }
+}
+
+/// Returns one loss for each of the fields `stored`, which only the API called `api` has. Its path is the path of the
+/// field.
+pub(crate) fn losses(stored: &Fields, api: &str, path: &str) -> Vec<SchemaLoss> {
+    let mut found = Vec::new();
+    for (name, value) in stored {
+        let is_silent = SEMANTIC.contains(&name.as_str()) && is_empty(value);
+        let is_usual = name == "type" && ["function", "custom", "text"].iter().any(|kind| value == kind);
+        if name == ABSENT || is_usual || is_silent {
+            continue;
+        }
+        let path = format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"));
+        match value {
+            Value::Object(fields) if CONTAINERS.contains(&&*camel(name)) => {
+                found.extend(losses(fields, api, &path));
+            }
+            _ => {
+                let reason = format!("only the API `{api}` has this field");
+                found.push(SchemaLoss::new(path, name.as_str(), reason));
+            }
+        }
+    }
+    found
+}
+
+/// Returns whether a value is the default, which is written even if the definition does not set it. Defaults
+/// are an empty string, `false`, and the schema of a tool without parameters.
+fn is_default(value: &Value) -> bool {
+    let has_no_properties = |schema: &Fields| {
+        schema.iter().all(|(name, value)| match name.as_str() {
+            "type" => value == "object",
+            "properties" => value.as_object().is_some_and(Fields::is_empty),
+            "required" => value.as_array().is_some_and(Vec::is_empty),
+            "additionalProperties" => value == false,
+            _ => false,
+        })
+    };
+    is_empty(value) || value.as_object().is_some_and(has_no_properties)
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(list) => list.is_empty(),
+        _ => false,
+    }
+}

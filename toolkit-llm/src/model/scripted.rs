@@ -1,0 +1,211 @@
+//! A scripted model for tests.
+
+use super::{
+    ChatModel, ChatSpan, ModelError, ModelErrorKind, ModelRequest, ModelStream, OutputFormat, OutputLosses,
+};
+use crate::helpers::lock;
+use crate::message::ModelResponse;
+use crate::stream::StreamEvent;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard};
+use toolkit_core::{RawArguments, ToolCall};
+
+type Respond = dyn Fn(&ModelRequest) -> Result<ModelResponse, ModelError> + Send + Sync;
+
+/// A scripted model for tests, with a log of its requests.
+///
+/// Each answer is used once, in order. After the last answer, the model uses the
+/// [`fallback`](Self::fallback), or returns an error if there is none. Clones share the script and the log.
+///
+/// ```
+/// use toolkit_ai::llm::{ChatModel, ModelRequest, ScriptedModel};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let model = ScriptedModel::new().text("Hello, Ada.");
+/// let request = ModelRequest::from("I am Ada.").with_instructions("Be polite.");
+/// let answer = model.respond(request).await?;
+/// assert_eq!(answer.message.text, "Hello, Ada.");
+/// assert_eq!(model.requests()[0].instructions, "Be polite.");
+/// # Ok::<(), toolkit_ai::llm::ModelError>(())
+/// # }).unwrap();
+/// ```
+#[doc(alias("mock", "fake", "TestModel", "FunctionModel"))]
+#[derive(Clone, Default)]
+pub struct ScriptedModel(Arc<Script>);
+
+#[derive(Default)]
+struct Script {
+    steps: Mutex<VecDeque<Step>>,
+    fallback: Mutex<Option<Arc<Respond>>>,
+    requests: Mutex<Vec<ModelRequest>>,
+}
+
+enum Step {
+    /// Tool calls of one answer, to which further calls may be added.
+    Calls(Vec<ToolCall>),
+    Answer(Result<ModelStream, ModelError>),
+    Computed(Box<Respond>),
+}
+
+impl ScriptedModel {
+    /// Creates a model with an empty script.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an answer that is text.
+    #[must_use]
+    pub fn text(self, text: impl Into<String>) -> Self {
+        self.response(ModelResponse::text(text))
+    }
+
+    /// Adds a tool call. Calls added one after another belong to the same answer, unless [`then`](Self::then)
+    /// separates them.
+    #[must_use]
+    pub fn call(self, tool: impl Into<String>, arguments: impl Into<RawArguments>) -> Self {
+        let mut steps = self.steps();
+        let calls = steps.iter().map(|step| if let Step::Calls(calls) = step { calls.len() } else { 0 });
+        let id = format!("call_{}_{}", steps.len(), calls.sum::<usize>() + 1);
+        let call = ToolCall::new(id, tool, arguments);
+        match steps.back_mut() {
+            Some(Step::Calls(calls)) => calls.push(call),
+            _ => steps.push_back(Step::Calls(vec![call])),
+        }
+        drop(steps);
+        self
+    }
+
+    /// Ends an answer of tool calls. The next tool call then begins a new answer.
+    #[must_use]
+    pub fn then(self) -> Self {
+        let mut steps = self.steps();
+        if let Some(Step::Calls(calls)) = steps.back_mut() {
+            let response = ModelResponse::calls(std::mem::take(calls));
+            steps.pop_back();
+            steps.push_back(Step::Answer(Ok(response.into())));
+        }
+        drop(steps);
+        self
+    }
+
+    /// Adds a complete response.
+    #[must_use]
+    pub fn response(self, response: ModelResponse) -> Self {
+        self.step(Step::Answer(Ok(response.into())))
+    }
+
+    /// Adds an error in place of an answer.
+    #[must_use]
+    pub fn error(self, error: ModelError) -> Self {
+        self.step(Step::Answer(Err(error)))
+    }
+
+    /// Adds a function that computes the response from the request.
+    #[must_use]
+    pub fn respond_with(
+        self,
+        respond: impl Fn(&ModelRequest) -> ModelResponse + Send + Sync + 'static,
+    ) -> Self {
+        self.step(Step::Computed(Box::new(move |request| Ok(respond(request)))))
+    }
+
+    /// Adds a streamed response. If a request is not streamed, the model returns the response in the last
+    /// delta.
+    #[must_use]
+    pub fn deltas(self, deltas: impl IntoIterator<Item = Result<StreamEvent, ModelError>>) -> Self {
+        self.step(Step::Answer(Ok(ModelStream::from_pieces(deltas))))
+    }
+
+    /// Sets the function that answers requests after the end of the script.
+    #[must_use]
+    pub fn fallback(
+        self,
+        respond: impl Fn(&ModelRequest) -> Result<ModelResponse, ModelError> + Send + Sync + 'static,
+    ) -> Self {
+        *lock(&self.0.fallback) = Some(Arc::new(respond));
+        self
+    }
+
+    /// Returns the requests received so far.
+    #[must_use]
+    pub fn requests(&self) -> Vec<ModelRequest> {
+        lock(&self.0.requests).clone()
+    }
+
+    /// Returns the number of answers in the script that are not used yet.
+    #[must_use]
+    pub fn remaining(&self) -> usize {
+        self.steps().len()
+    }
+
+    fn step(self, step: Step) -> Self {
+        self.steps().push_back(step);
+        self
+    }
+
+    fn steps(&self) -> MutexGuard<'_, VecDeque<Step>> {
+        lock(&self.0.steps)
+    }
+
+    fn next(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
+        let step = self.steps().pop_front();
+        let stream = match step {
+            Some(Step::Calls(calls)) => Ok(ModelResponse::calls(calls).into()),
+            Some(Step::Answer(answer)) => answer,
+            Some(Step::Computed(respond)) => respond(&request).map(ModelStream::from),
+            None => {
+                let fallback = lock(&self.0.fallback).clone();
+                let ended =
+                    || Err(ModelError::new(ModelErrorKind::Other, "the script of the model has ended"));
+                fallback.map_or_else(ended, |respond| respond(&request)).map(ModelStream::from)
+            }
+        };
+        lock(&self.0.requests).push(request);
+        stream
+    }
+}
+
+impl ChatModel for ScriptedModel {
+    fn name(&self) -> &str {
+        "scripted"
+    }
+
+    async fn respond(&self, mut request: ModelRequest) -> Result<ModelResponse, ModelError> {
+        let span = ChatSpan::unless_open(self, &mut request, false);
+        span.respond(async { self.next(request)?.collect().await }).await
+    }
+
+    async fn stream(&self, mut request: ModelRequest) -> Result<ModelStream, ModelError> {
+        let span = ChatSpan::unless_open(self, &mut request, true);
+        span.stream(async { self.next(request) }).await
+    }
+
+    fn output_losses(&self, _: &OutputFormat) -> OutputLosses {
+        OutputLosses::default()
+    }
+}
+
+debug!(ScriptedModel, self, "remaining": self.remaining(), "requests": lock(&self.0.requests).len());
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::response::FinishReason;
+
+    #[tokio::test]
+    async fn adjacent_calls_form_one_answer() {
+        let model = ScriptedModel::new().call("a", "{}").call("b", "{}").then().call("c", "{}").text("done");
+        assert_eq!(model.remaining(), 3);
+        let names = |response: ModelResponse| {
+            let calls = response.message.calls.iter().map(|call| call.name.clone());
+            (calls.collect::<Vec<_>>().join(" "), response.finish)
+        };
+        let ask = || model.respond(ModelRequest::new([]));
+        assert_eq!(names(ask().await.unwrap()), ("a b".to_owned(), FinishReason::ToolCalls));
+        assert_eq!(names(ask().await.unwrap()), ("c".to_owned(), FinishReason::ToolCalls));
+        assert_eq!(ask().await.unwrap().message.text, "done");
+        assert!(ask().await.is_err());
+        assert_eq!(model.requests().len(), 4);
+    }
+}
