@@ -61,6 +61,20 @@ impl Rule {
     }
 }
 
+/// Returns whether a stricter rule comes after the first rule for all calls.
+fn has_unreachable(rules: &[Rule]) -> bool {
+    let mut rules = rules.iter().map(|rule| {
+        let strictness = match rule.permission {
+            Permission::Allow => 0,
+            Permission::Ask(_) => 1,
+            _ => 2,
+        };
+        (strictness, rule.patterns.is_empty() && rule.tags.is_empty())
+    });
+    let Some((for_all, _)) = rules.find(|(_, is_for_all)| *is_for_all) else { return false };
+    rules.any(|(strictness, is_for_all)| !is_for_all && strictness > for_all)
+}
+
 const NAMES: [&str; 5] = ["delete", "fs-delete", "fs-read", "web.send", "pay_bill"];
 const TAGS: [&str; 5] = ["billing", "pii", "destructive", "read_only", "slow"];
 
@@ -145,7 +159,7 @@ proptest! {
         let enabled: Vec<Sample> =
             samples.iter().cloned().map(|sample| Sample { is_disabled: false, ..sample }).collect();
         tools.extend(registry(&enabled).iter_definitions().cloned());
-        let is_refused = rules.iter().any(|rule| rule.is_mistake(&tools));
+        let is_refused = rules.iter().any(|rule| rule.is_mistake(&tools)) || has_unreachable(&rules);
         let fixed = || Dispatcher::new(registry(&samples)).unwrap();
         let live = Dispatcher::new(LiveRegistry::new(registry(&samples)).unwrap()).unwrap();
         let before_tools = Dispatcher::new(ToolRegistry::new()).unwrap().with_middleware(permissions(&rules));
@@ -218,6 +232,36 @@ fn the_message_names_what_was_meant() {
         let error = runtime.block_on(dispatcher.call("fs-delete", "{}")).unwrap_err();
         assert_eq!(error.to_string(), format!("Tool `fs-delete` was denied: {expected}"));
     }
+}
+
+#[test]
+fn a_stricter_rule_after_a_rule_for_all_calls_is_a_mistake() {
+    let tool = ClosureTool::without_arguments("delete", "Deletes.", || "done").unwrap();
+    let deny = || PermissionRule::deny("no").for_tool("delete").unwrap();
+    let ask = || PermissionRule::ask("why").for_tag(ToolTag::Destructive);
+    let check = |rules: Permissions| {
+        let dispatcher = Dispatcher::new([tool.clone()]).unwrap().with_middleware(rules);
+        dispatcher.check().map_err(|error| error.to_string())
+    };
+    let error = check(Permissions::new().rule(PermissionRule::allow()).rule(deny())).unwrap_err();
+    assert_eq!(
+        error,
+        "rule `deny` for the tool `delete` is never reached, because rule `allow` decides all calls before it; put it first"
+    );
+    let error = check(Permissions::new().rule(PermissionRule::allow()).rule(ask())).unwrap_err();
+    assert!(error.starts_with("rule `ask` for the tag `destructive` is never reached"), "{error}");
+    assert_eq!(check(Permissions::new().rule(deny()).rule(PermissionRule::allow())), Ok(()));
+    assert_eq!(check(Permissions::new().rule(PermissionRule::deny("all")).rule(ask())), Ok(()));
+}
+
+#[test]
+fn a_rule_to_allow_an_unknown_tool_is_a_warning() {
+    let tool = ClosureTool::without_arguments("files-read", "Reads.", || "done").unwrap();
+    let rules = Permissions::new().rule(PermissionRule::allow().for_tool("files-raed").unwrap());
+    let dispatcher = Dispatcher::new([tool]).unwrap().with_middleware(rules);
+    assert!(dispatcher.check().is_ok());
+    let warnings: Vec<String> = dispatcher.warnings().iter().map(ToString::to_string).collect();
+    assert_eq!(warnings, ["tool named by middleware `files-raed` not found; did you mean `files-read`?"]);
 }
 
 #[test]

@@ -103,23 +103,27 @@ macro_rules! tools {
         let none: [$crate::FunctionTool; 0] = [];
         none
     }};
-    ($($($part:ident)::+ $(($($arguments:tt)*))?),* $(,)?) => {
-        [$($crate::__listed_tool!($($part)::+ $(($($arguments)*))?)),*]
-    };
-    ($($tool:path),* $(,)?) => {
-        [$(<$tool>::tool()),*]
-    };
-    ($($tool:expr),* $(,)?) => {
-        $crate::__listed_tool!(_ ())
+    ($($listed:tt)*) => {
+        $crate::__listed_tools!([$($listed)*] $($listed)*)
     };
 }
 
-/// One name in [`tools!`].
+/// The names in [`tools!`], once as they are written and once to look at their form: written anew, a name would lose its place
+/// in the program, which the errors of the compiler show.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __listed_tool {
-    ($($part:ident)::+) => {
-        <$($part)::+>::tool()
+macro_rules! __listed_tools {
+    (@ $($tool:ty),* $(,)?) => {
+        [$(<$tool>::tool()),*]
+    };
+    ([$($listed:tt)*] $($($part:ident)::+),* $(,)?) => {
+        $crate::__listed_tools!(@ $($listed)*)
+    };
+    ([$($listed:tt)*] $($($part:ident)::+ $(($($arguments:tt)*))?),* $(,)?) => {
+        $crate::__listed_tools!(_)
+    };
+    ([$($listed:tt)*] $($path:path),* $(,)?) => {
+        $crate::__listed_tools!(@ $($listed)*)
     };
     ($($other:tt)*) => {
         ::core::compile_error!(

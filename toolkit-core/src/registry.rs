@@ -101,7 +101,8 @@ impl ToolRegistry {
         Self::default()
     }
 
-    /// Creates a registry from tools, for instance from the array built by [`tools!`](crate::tools).
+    /// Creates a registry from tools, for instance from the array built by [`tools!`](crate::tools). Other sources of tools,
+    /// such as a client, are added by [`register_all`](Self::register_all).
     ///
     /// # Errors
     /// Returns a [`BuildError`] listing every illegal or duplicate name.

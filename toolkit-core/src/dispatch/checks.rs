@@ -41,11 +41,11 @@ impl Dispatcher {
         middleware.flat_map(|middleware| middleware.rules_without_tools(registry)).collect()
     }
 
-    /// Returns a problem for each tool that a limit or a cache names, but that does not exist, and for each rule to deny
-    /// calls or to ask that selects no tool.
+    /// Returns a problem for each tool that a limit, a cache or a rule to allow calls names, but that does not exist, and for
+    /// each rule to deny calls or to ask that selects no tool.
     ///
     /// They are likely mistakes; a test can check that there are none. The rules refuse all calls of a fixed registry, see
-    /// [`check`](Self::check). Rules to allow calls may match no tool. With the feature `tracing`, the first call of the
+    /// [`check`](Self::check). With the feature `tracing`, the first call of the
     /// dispatcher or a clone logs the problems as warnings, and so does the first call after a change of a
     /// [live registry](crate::LiveRegistry).
     ///

@@ -95,6 +95,14 @@ pub enum BuildProblem {
         /// Up to ten known names, if no name is similar.
         known: Vec<String>,
     },
+    /// A rule to deny calls or to ask comes after a more lenient rule for all calls, which decides before it.
+    #[non_exhaustive]
+    UnreachableRule {
+        /// The rule, with its conditions.
+        rule: String,
+        /// The rule for all calls.
+        earlier: String,
+    },
     /// Two items of the same kind have the same name.
     #[non_exhaustive]
     Ambiguous {
@@ -324,6 +332,12 @@ impl fmt::Display for BuildProblem {
             }
             Self::RuleWithoutTools { rule, nearest, known } => {
                 write!(f, "{rule} selects no tool{}", suggested(nearest, known))
+            }
+            Self::UnreachableRule { rule, earlier } => {
+                write!(
+                    f,
+                    "{rule} is never reached, because {earlier} decides all calls before it; put it first"
+                )
             }
             Self::Ambiguous { what, name } => write!(f, "{what} `{name}` is defined twice; rename one"),
             Self::InvalidPattern { pattern, message } => {

@@ -146,7 +146,8 @@ type ApprovalHandler =
 /// would run. If a pattern or a custom tag of such a rule selects no tool of a fixed registry, all calls are refused.
 /// [`Dispatcher::check`](crate::Dispatcher::check) returns the mistakes before that, and an agent with them is not built.
 /// Tools of a [live registry](crate::LiveRegistry) come and go, so there they are
-/// [warnings](crate::Dispatcher::warnings).
+/// [warnings](crate::Dispatcher::warnings). A rule after a more lenient rule for all calls is the same mistake: it is never
+/// reached.
 ///
 /// ```
 /// use toolkit_ai::{Dispatcher, ToolRegistry, ToolTag};
@@ -319,8 +320,20 @@ impl Permissions {
 }
 
 impl Middleware for Permissions {
+    /// Only those of rules to allow calls: the other ones are problems of [`Middleware::rules_without_tools`].
+    fn tool_patterns(&self) -> Vec<&str> {
+        let allowing = self.rules.iter().filter(|rule| rule.permission == Permission::Allow);
+        allowing.flat_map(PermissionRule::patterns).collect()
+    }
+
     fn rules_without_tools(&self, registry: &ToolRegistry) -> Vec<BuildProblem> {
-        self.rules.iter().flat_map(|rule| rule.without_tools(registry)).collect()
+        let mut problems: Vec<BuildProblem> =
+            self.rules.iter().flat_map(|rule| rule.without_tools(registry)).collect();
+        let mut rules = self.rules.iter();
+        if let Some(for_all) = rules.find(|rule| rule.is_for_all()) {
+            problems.extend(rules.filter_map(|rule| rule.after_rule_for_all(for_all)));
+        }
+        problems
     }
 
     async fn handle(&self, mut request: ToolRequest, next: Next) -> Outcome {

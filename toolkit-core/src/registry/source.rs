@@ -65,8 +65,10 @@ impl RegistrySource {
     message = "`{Self}` is no source of tools",
     note = "give a list, as in `tools![add]`, a `ToolRegistry` by value or in an `Arc`, or a `LiveRegistry`",
     note = "the methods of a `#[toolset]` are given as `Arc::new(value)`, the tools of an iterator as a `Vec`",
-    note = "a `Dispatcher` becomes a server with `from(dispatcher)`; a registry gets its tools, and those of a \
-            `ToolProvider`, with `register_provider`"
+    note = "a `Dispatcher` becomes a server with `from(dispatcher)`, and an agent takes it with `.dispatcher(…)`; a \
+            registry gets its tools, and those of a `ToolProvider`, with `register_provider`",
+    note = "a builder is built or connected first; a closure becomes a tool with `ClosureTool::new(…)`, an agent with \
+            `agent.to_tool()?`"
 )]
 pub trait IntoRegistrySource {
     /// Converts the value to a source.

@@ -138,11 +138,9 @@ impl PermissionRule {
     ///
     /// The other tags are not misspelled, so a rule for them may wait for its tools.
     pub(super) fn without_tools(&self, registry: &ToolRegistry) -> Vec<BuildProblem> {
-        let kind = match self.permission {
-            Permission::Allow => return Vec::new(),
-            Permission::Ask(_) => "ask",
-            Permission::Deny(_) => "deny",
-        };
+        if self.permission == Permission::Allow {
+            return Vec::new();
+        }
         let tools: Vec<&ToolDefinition> = registry.all_definitions().collect();
         let names: Vec<&ToolName> = tools.iter().map(|tool| &tool.name).collect();
         // A call of `call_deferred` counts as a call of its target tool.
@@ -167,16 +165,48 @@ impl PermissionRule {
         let selects_search = custom.is_empty() && self.tools.iter().any(is_search);
         let is_general = custom.is_empty() && self.tools.is_empty();
         if problems.is_empty() && !is_general && !selects_search && !tools.iter().any(is_selected) {
-            let patterns: Vec<&str> = self.tools.iter().map(NamePattern::as_str).collect();
-            let mut conditions: Vec<String> =
-                custom.iter().map(|tag| format!("the tag `{}`", tag.as_str())).collect();
-            if !patterns.is_empty() {
-                conditions.insert(0, format!("the tool {}", one_of(&patterns)));
-            }
-            let rule = format!("rule `{kind}` for {}", conditions.join(" and "));
+            let rule = self.label(&custom);
             return vec![BuildProblem::RuleWithoutTools { rule, nearest: Vec::new(), known: Vec::new() }];
         }
-        problems.into_iter().map(|problem| of_rule(kind, problem)).collect()
+        problems.into_iter().map(|problem| of_rule(self.kind(), problem)).collect()
+    }
+
+    /// Returns the patterns for names of tools.
+    pub(super) fn patterns(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(NamePattern::as_str)
+    }
+
+    fn kind(&self) -> &'static str {
+        match self.permission {
+            Permission::Allow => "allow",
+            Permission::Ask(_) => "ask",
+            Permission::Deny(_) => "deny",
+        }
+    }
+
+    /// Returns the rule in words, with its tools and with these of its tags.
+    fn label(&self, tags: &[&ToolTag]) -> String {
+        let mut conditions = Vec::new();
+        if !self.tools.is_empty() {
+            let patterns: Vec<&str> = self.tools.iter().map(NamePattern::as_str).collect();
+            conditions.push(format!("the tool {}", one_of(&patterns)));
+        }
+        for tag in tags {
+            conditions.push(format!("the tag `{}`", tag.as_str()));
+        }
+        match conditions.as_slice() {
+            [] => format!("rule `{}`", self.kind()),
+            conditions => format!("rule `{}` for {}", self.kind(), conditions.join(" and ")),
+        }
+    }
+
+    /// Returns the problem that an earlier, more lenient rule for all calls keeps this rule from ever being applied.
+    pub(super) fn after_rule_for_all(&self, earlier: &Self) -> Option<BuildProblem> {
+        if self.is_for_all() || self.strictness() <= earlier.strictness() {
+            return None;
+        }
+        let rule = self.label(&self.tags.iter().collect::<Vec<_>>());
+        Some(BuildProblem::UnreachableRule { rule, earlier: earlier.label(&[]) })
     }
 
     /// Returns whether the rule applies to all calls, because it has no conditions.
