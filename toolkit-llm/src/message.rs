@@ -191,7 +191,7 @@ pub struct AssistantMessage {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub answer_tool: String,
     /// The token counts of the model call that returned the message, in the messages of an agent. Counts that the provider
-    /// does not report are 0. The message of a [`ModelResponse`](crate::ModelResponse) has none: they are in
+    /// does not report are 0. The message of a [`ModelResponse`] has none: they are in
     /// [`usage`](crate::ModelResponse::usage).
     #[serde(skip_serializing_if = "Usage::is_empty")]
     pub usage: Usage,

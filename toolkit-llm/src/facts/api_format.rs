@@ -102,7 +102,7 @@ impl FromStr for ApiFormat {
     }
 }
 
-/// Error when a string is parsed as an [`ApiFormat`](crate::ApiFormat) but names no format.
+/// Error when a string is parsed as an [`ApiFormat`] but names no format.
 #[derive(Clone, PartialEq, Eq)]
 pub struct UnknownApiFormat {
     message: String,
