@@ -59,9 +59,11 @@ pub mod format {
 pub mod middleware {
     #[cfg(feature = "cache")]
     pub use toolkit_core::middleware::Cache;
+    #[doc(alias("approval", "HumanInTheLoop", "can_use_tool"))]
+    pub use toolkit_core::middleware::Permissions;
     pub use toolkit_core::middleware::{
         Approval, ApprovalRequest, AttemptLimit, BoxMiddleware, Callbacks, DecidedApprovals, Deduplicate,
-        Middleware, Next, Permission, PermissionRule, Permissions, RateLimit, Retry, ToolRequest,
+        Middleware, Next, Permission, PermissionRule, RateLimit, Retry, ToolRequest,
     };
 }
 

@@ -107,16 +107,26 @@ pub use core_modules::{
     call, constraints, context, definition, error, events, format, middleware, name, output, redaction,
     registry, search,
 };
+// Words of other libraries: rustdoc drops those of a definition that is exported twice.
+#[doc(alias("rename", "preset", "hide"))]
+pub use toolkit_core::AdaptedTool;
+#[doc(alias("StructuredTool", "from_fn"))]
+pub use toolkit_core::ClosureTool;
 #[cfg(feature = "jsonschema")]
+#[doc(alias("raw_schema", "RawTool"))]
 pub use toolkit_core::DynamicTool;
+#[doc(alias("list_changed", "reload"))]
+pub use toolkit_core::LiveRegistry;
+#[doc(alias("image", "audio", "Blob"))]
+pub use toolkit_core::Media;
 #[cfg(feature = "tower")]
 pub use toolkit_core::tower;
 pub use toolkit_core::{
-    AdaptedTool, ArgumentTransform, Batch, BuildError, CallId, CancellationToken, ClosureTool, Content,
-    Dispatcher, ErrorKind, FunctionTool, IntoToolOutput, Json, LiveRegistry, Media, RawArguments,
-    RegistryView, RunContext, Session, State, Tool, ToolCall, ToolChoice, ToolConfig, ToolContext,
-    ToolDefinition, ToolError, ToolFilter, ToolFuture, ToolMetadata, ToolName, ToolOutput, ToolParams,
-    ToolProvider, ToolRegistry, ToolResult, ToolTag, Toolset, tools,
+    ArgumentTransform, Batch, BuildError, CallId, CancellationToken, Content, Dispatcher, ErrorKind,
+    FunctionTool, IntoToolOutput, Json, RawArguments, RegistryView, RunContext, Session, State, Tool,
+    ToolCall, ToolChoice, ToolConfig, ToolContext, ToolDefinition, ToolError, ToolFilter, ToolFuture,
+    ToolMetadata, ToolName, ToolOutput, ToolParams, ToolProvider, ToolRegistry, ToolResult, ToolTag, Toolset,
+    tools,
 };
 pub use {toolkit_core::schemars, toolkit_core::serde, toolkit_core::serde_json};
 

@@ -21,7 +21,6 @@ use std::sync::Arc;
 /// assert!(ToolRegistry::from_tools([plus])?.contains("plus"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[doc(alias("rename", "preset", "hide"))]
 #[derive(Clone)]
 pub struct AdaptedTool {
     tool: Arc<dyn Tool>,

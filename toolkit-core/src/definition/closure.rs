@@ -134,7 +134,6 @@ impl ClosureTool {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```
-#[doc(alias("StructuredTool", "from_fn"))]
 #[derive(Clone)]
 pub struct ClosureTool {
     pub(super) inner: Arc<TypedTool>,

@@ -45,7 +45,6 @@ type DynamicHandler = dyn Fn(Value, &ToolContext) -> ToolFuture<'static> + Send 
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```
-#[doc(alias("raw_schema", "RawTool"))]
 #[derive(Clone)]
 pub struct DynamicTool {
     definition: Arc<ToolDefinition>,

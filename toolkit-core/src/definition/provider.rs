@@ -42,7 +42,7 @@ use std::sync::Arc;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```
-#[doc(alias("toolset", "mcp"))]
+#[doc(alias("toolset"))]
 pub trait ToolProvider: Send + Sync + 'static {
     /// Returns the definitions of the current tools.
     fn tools(&self) -> Vec<ToolDefinition>;

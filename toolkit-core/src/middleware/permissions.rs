@@ -166,7 +166,6 @@ type ApprovalHandler =
 /// let dispatcher = Dispatcher::new(ToolRegistry::new())?.with_middleware(permissions);
 /// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
-#[doc(alias("approval", "HumanInTheLoop", "can_use_tool"))]
 #[derive(Clone)]
 #[must_use]
 pub struct Permissions {

@@ -138,7 +138,6 @@ impl fmt::Debug for JsonText {
 /// let report = Media::from_url("application/pdf", "https://example.com/report.pdf");
 /// assert!(matches!(Content::from(report), Content::File(_)));
 /// ```
-#[doc(alias("image", "audio", "Blob"))]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Media {
     /// The media type, such as `image/png`.

@@ -41,7 +41,6 @@ use tokio::sync::broadcast;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```
-#[doc(alias("list_changed", "reload"))]
 #[derive(Clone)]
 pub struct LiveRegistry {
     root: Arc<Root>,

@@ -69,7 +69,7 @@ pub(super) struct ClientState {
 }
 
 impl McpClient {
-    /// Creates a builder for a client of the server at `endpoint`. The endpoint is an [`McpCommand`], an
+    /// Creates a builder for a client of the server at `endpoint`. The endpoint is an [`McpCommand`](crate::client::McpCommand), an
     /// `McpUrl` (feature `client-http`), or an [`McpEndpoint`].
     #[must_use]
     pub fn builder(endpoint: impl Into<McpEndpoint>) -> McpClientBuilder {
