@@ -326,8 +326,7 @@ impl Middleware for Permissions {
     }
 
     fn rules_without_tools(&self, registry: &ToolRegistry) -> Vec<BuildProblem> {
-        let mut problems: Vec<BuildProblem> =
-            self.rules.iter().flat_map(|rule| rule.without_tools(registry)).collect();
+        let mut problems: Vec<_> = self.rules.iter().flat_map(|rule| rule.without_tools(registry)).collect();
         let mut rules = self.rules.iter();
         if let Some(for_all) = rules.find(|rule| rule.is_for_all()) {
             problems.extend(rules.filter_map(|rule| rule.after_rule_for_all(for_all)));
