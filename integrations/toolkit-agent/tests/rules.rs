@@ -72,3 +72,26 @@ async fn rules_of_an_agent_select_tools_of_all_its_sources() {
         live.change(|registry| registry.register(tool(&name, "new"))).unwrap();
     }
 }
+
+#[tokio::test]
+async fn rules_of_the_agent_and_of_its_dispatcher_hold_in_any_order() {
+    let refused = || rules(PermissionRule::deny("not today").for_tag("billing"));
+    let own = || Dispatcher::new(tools()).unwrap();
+    let open = || own().with_middleware(rules(PermissionRule::allow()));
+    let empty = || Dispatcher::new(ToolRegistry::new()).unwrap();
+    for (number, builder) in [
+        agent().middleware(refused()).dispatcher(own()),
+        agent().middleware(refused()).dispatcher(open()),
+        agent().dispatcher(open()).middleware(refused()),
+        agent().middleware(rules(PermissionRule::allow())).dispatcher(own().with_middleware(refused())),
+        agent().tools(tools()).middleware(refused()).dispatcher(empty()),
+        agent().middleware(refused()).dispatcher(empty()).tools(tools()),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let output = builder.build().unwrap().run("Pay.").await.unwrap();
+        let result = output.messages[2].to_text();
+        assert!(result.contains("not today"), "builder {number}: {result}");
+    }
+}

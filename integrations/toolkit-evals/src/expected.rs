@@ -16,6 +16,7 @@ use toolkit_llm::model::answer;
 /// ]);
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ExpectedCall {
     /// The name of the tool.

@@ -82,6 +82,7 @@ pub use trial::Trial;
 pub use trials_file::TrialsFileError;
 
 use scorer::DynScorer;
+use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -233,6 +234,9 @@ impl Eval {
     /// `agent` is a function that builds an agent for a trial. The eval calls it once for each trial, so each
     /// trial can have new tools with initial state.
     ///
+    /// No trial runs if the eval has no tasks or no models, if two of them have the same name, or if a task has
+    /// [criteria](Task::criteria) and the eval has no scorer. The [problems](Report::problems) of the report say so.
+    ///
     /// If a trial fails or panics, the report contains its error, and the other trials go on. If the returned
     /// future is dropped, all trials stop. A [file](Self::trials_file) keeps those that have ended.
     pub async fn run<F, E>(&self, agent: F) -> Report
@@ -241,9 +245,11 @@ impl Eval {
         E: Into<AgentError>,
     {
         let build = Arc::new(move |trial| agent(trial).map_err(Into::into));
+        let problems = self.problems();
+        let trials = if problems.is_empty() { self.trials() } else { Vec::new() };
         let mut reports: Vec<(usize, TrialReport)> = Vec::new();
         let mut waiting = Vec::new();
-        for (index, trial) in self.trials().into_iter().enumerate() {
+        for (index, trial) in trials.into_iter().enumerate() {
             match self.file.as_ref().and_then(|file| file.earlier(&trial)) {
                 Some(report) => reports.push((index, report)),
                 None => waiting.push((index, trial)),
@@ -277,7 +283,34 @@ impl Eval {
         let names = self.candidates.iter().map(|candidate| candidate.name.to_string());
         let mut report = Report::new(names.collect(), reports);
         report.file_error = self.file.as_ref().and_then(|file| file.failure());
+        report.problems = problems;
         report
+    }
+
+    /// Returns why the eval cannot run, each with its cure.
+    fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        if self.tasks.is_empty() {
+            problems.push("the eval has no tasks; give them to `Eval::new`".to_owned());
+        }
+        if self.candidates.is_empty() {
+            problems.push("the eval has no models; add one with `Eval::model`".to_owned());
+        }
+        for id in repeated(self.tasks.iter().map(|task| task.id.as_str())) {
+            problems.push(format!("task `{id}` is there twice; rename one"));
+        }
+        for name in repeated(self.candidates.iter().map(|candidate| &*candidate.name)) {
+            problems.push(format!("model `{name}` is there twice; rename one"));
+        }
+        if self.scorers.is_empty() {
+            for task in self.tasks.iter().filter(|task| task.criteria.is_some()) {
+                let id = &task.id;
+                problems.push(format!(
+                    "task `{id}` has criteria, and the eval has no judge; add one with `Eval::scorer`"
+                ));
+            }
+        }
+        problems
     }
 
     /// Returns all trials in their order.
@@ -295,6 +328,20 @@ impl Eval {
         }
         trials
     }
+}
+
+/// Returns the names that are there more than once, each one time.
+fn repeated<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut counts: HashMap<&str, u32> = HashMap::new();
+    let mut repeated = Vec::new();
+    for name in names {
+        let count = counts.entry(name).or_default();
+        *count += 1;
+        if *count == 2 {
+            repeated.push(name);
+        }
+    }
+    repeated
 }
 
 /// The examples of the README, run as doc tests.

@@ -10,7 +10,8 @@ use toolkit_llm::Usage;
 
 /// All trials of an eval, with a summary for each model.
 ///
-/// `Display` writes Markdown: a table of the models, a table of the tasks, and the reasons of all failures.
+/// `Display` writes Markdown: a table of the models, a table of the tasks, and the reasons of all failures. If no trial has
+/// run, it writes the [problems](Self::problems) instead.
 /// `Serialize` writes the summaries and the complete trials.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
@@ -23,6 +24,9 @@ pub struct Report {
     /// is no file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_error: Option<String>,
+    /// Why no trial has run, such as two models with the same name. Empty if the trials have run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
 }
 
 /// One trial in a [`Report`].
@@ -99,10 +103,11 @@ fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::E
 }
 
 impl TrialReport {
-    /// Returns whether the trial ended without an error and all of its scores are passed.
+    /// Returns whether the trial ended without an error and all of its scores are passed. A trial without scores is not
+    /// solved, because nothing was checked.
     #[must_use]
     pub fn is_solved(&self) -> bool {
-        self.error.is_none() && self.scores.iter().all(|score| score.passed)
+        self.error.is_none() && !self.scores.is_empty() && self.scores.iter().all(|score| score.passed)
     }
 }
 
@@ -139,7 +144,12 @@ impl Report {
             of_model.into_iter().for_each(|trial| summary.add(trial));
             summary
         };
-        Self { models: models.into_iter().map(summary).collect(), trials, file_error: None }
+        Self {
+            models: models.into_iter().map(summary).collect(),
+            trials,
+            file_error: None,
+            problems: Vec::new(),
+        }
     }
 
     /// Returns the summary of the model with this name.
@@ -148,10 +158,10 @@ impl Report {
         self.models.iter().find(|summary| summary.model == model)
     }
 
-    /// Returns whether every trial is solved.
+    /// Returns whether every trial is solved, and at least one has run.
     #[must_use]
     pub fn all_solved(&self) -> bool {
-        self.trials.iter().all(TrialReport::is_solved)
+        !self.trials.is_empty() && self.trials.iter().all(TrialReport::is_solved)
     }
 
     /// Writes the table of the models.
@@ -224,6 +234,9 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.problems.is_empty() {
+            return self.problems.iter().try_for_each(|problem| writeln!(f, "- {problem}"));
+        }
         self.write_models(f)?;
         writeln!(f)?;
         self.write_tasks(f)?;
@@ -240,7 +253,10 @@ impl fmt::Display for Report {
                 "" => format!("`{}` failed", score.scorer),
                 reason => format!("`{}`: {reason}", score.scorer),
             });
-            let reasons: Vec<String> = trial.error.iter().cloned().chain(failed).collect();
+            let mut reasons: Vec<String> = trial.error.iter().cloned().chain(failed).collect();
+            if reasons.is_empty() {
+                reasons.push("nothing was checked; the task has no expectations".to_owned());
+            }
             let reasons = reasons.join("; ").replace('\n', " ");
             writeln!(f, "- `{}`, {}, repetition {}: {reasons}", trial.task, trial.model, trial.repetition)?;
         }

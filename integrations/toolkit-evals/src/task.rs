@@ -7,12 +7,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
 use std::sync::Arc;
+use toolkit_core::schema::nearest;
 
 type Check = dyn Fn(&Transcript) -> Score + Send + Sync;
 
+/// The optional members of a task in JSON.
+const OPTIONAL_MEMBERS: [&str; 4] = ["calls", "call_match", "answer", "criteria"];
+
 /// A question for an agent, with the expected tool calls and the expected answer.
 ///
-/// If a task has no expectations, any answer solves it, unless a scorer of the eval rejects the answer.
+/// A task needs an expectation or a [scorer](crate::Scorer) of the eval to be solved. To ask only for a run without an
+/// error, add `.with_check(|_| true)`.
 ///
 /// ```
 /// use serde_json::json;
@@ -43,7 +48,7 @@ pub struct Task {
     /// The criteria of a good answer, in words, for a [`Judge`](super::Judge).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub criteria: Option<String>,
-    /// Further data of the task. The function that builds the agent can read them.
+    /// Further data of the task. The function that builds the agent can read them. In JSON, they are all other members.
     #[serde(flatten)]
     pub data: Map<String, Value>,
     /// A function that scores the transcript.
@@ -106,7 +111,8 @@ impl Task {
         self
     }
 
-    /// Sets the criteria of a good answer, in words, for a [`Judge`](super::Judge).
+    /// Sets the criteria of a good answer, in words, for a [`Judge`](super::Judge). An eval without a scorer refuses a
+    /// task with criteria.
     #[must_use]
     pub fn with_criteria(mut self, criteria: impl Into<String>) -> Self {
         self.criteria = Some(criteria.into());
@@ -130,20 +136,44 @@ impl Task {
         self
     }
 
-    /// Parses a sequence of tasks in JSON. Line breaks between and within the tasks do not matter.
+    /// Parses a sequence of tasks in JSON. Line breaks between and within the tasks do not matter. A text without tasks
+    /// gives an empty list.
     ///
     /// # Errors
-    /// [`TaskError`] if the text is not a sequence of tasks, or if two tasks have the same id.
+    /// [`TaskError`] if the text is not a sequence of tasks, if two tasks have the same id, or if a member of a task
+    /// looks like a misspelled member, such as `criterias`.
     pub fn from_json_lines(text: &str) -> Result<Vec<Self>, TaskError> {
+        let line = text.trim();
+        if !line.is_empty() && !line.contains(['{', '[', '\n']) {
+            let message = "is no text of tasks; if it is the path of a file, read the file first";
+            return Err(TaskError(format!("`{line}` {message}")));
+        }
         let mut tasks: Vec<Self> = Vec::new();
         for (task, number) in serde_json::Deserializer::from_str(text).into_iter::<Self>().zip(1..) {
             let task = task.map_err(|error| TaskError(format!("task {number}: {error}")))?;
             if tasks.iter().any(|known| known.id == task.id) {
                 return Err(TaskError(format!("task {number}: there is another task `{}`", task.id)));
             }
+            if let Some((member, meant)) = task.misspelled() {
+                return Err(TaskError(format!(
+                    "task {number}: there is no member `{member}`; did you mean `{meant}`?"
+                )));
+            }
             tasks.push(task);
         }
         Ok(tasks)
+    }
+
+    /// Returns a member of the data that looks like a misspelled member of a task, and the one that it looks like. A name
+    /// that only contains that of a member, such as `answer_language`, is data.
+    fn misspelled(&self) -> Option<(&str, &'static str)> {
+        for member in self.data.keys() {
+            let near = nearest(member, OPTIONAL_MEMBERS);
+            if let Some(meant) = near.into_iter().find(|meant| member.len().abs_diff(meant.len()) <= 2) {
+                return Some((member, meant));
+            }
+        }
+        None
     }
 
     /// Calls the function set by [`with_check`](Self::with_check) and returns its score. Returns `None` if no

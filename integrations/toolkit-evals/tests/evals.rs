@@ -121,7 +121,7 @@ async fn answers_are_scored_by_rules_and_functions() {
         (task().with_check(|transcript| transcript.answer.len() < 5), "Yes.", true),
         (task().with_check(|transcript| transcript.answer.len() < 5), "Certainly.", false),
         (task().with_check(|transcript| Score::new(transcript.calls.is_empty(), "why")), "Yes.", true),
-        (task(), "Anything.", true),
+        (task(), "Anything.", false),
     ] {
         let report = Eval::new([task]).model("m", ScriptedModel::new().text(answer)).run(agent).await;
         assert_eq!(report.all_solved(), passes, "{answer}: {report}");
@@ -300,7 +300,7 @@ impl ChatModel for Hanging {
 
 /// Returns an eval of six trials.
 fn six(path: &Path, model: &Hanging) -> Eval {
-    let tasks = ["a", "b", "c"].map(|id| Task::new(id, "?"));
+    let tasks = ["a", "b", "c"].map(|id| Task::new(id, "?").with_answer_containing(["done"]));
     Eval::new(tasks).model("m", model.clone()).repetitions(2).trials_file(path).unwrap()
 }
 
@@ -426,6 +426,54 @@ fn tasks_are_json() {
     let twice = Task::from_json_lines(&format!("{line}\n{line}")).unwrap_err();
     assert_eq!(twice.to_string(), "task 2: there is another task `a`");
     assert!(Task::from_json_lines("{\"id\": 1}").unwrap_err().to_string().starts_with("task 1: "));
+    assert!(Task::from_json_lines(" \n").unwrap().is_empty());
+}
+
+#[test]
+fn misspelled_members_and_paths_are_no_tasks() {
+    for (members, expected) in [
+        ("\"criterias\":\"kind\"", "there is no member `criterias`; did you mean `criteria`?"),
+        ("\"call\":[]", "there is no member `call`; did you mean `calls`?"),
+        ("\"callMatch\":\"set\"", "there is no member `callMatch`; did you mean `call_match`?"),
+        ("\"calls\":[{\"name\":\"x\",\"args\":{}}]", "unknown field `args`, expected `name` or `arguments`"),
+    ] {
+        let line = format!("{{\"id\":\"a\",\"question\":\"?\",{members}}}");
+        let error = Task::from_json_lines(&line).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("task 1: {expected}")), "{error}");
+    }
+    let data = "{\"id\":\"a\",\"question\":\"?\",\"answer_language\":\"no\",\"level\":3}";
+    assert_eq!(Task::from_json_lines(data).unwrap()[0].data.len(), 2);
+    let error = Task::from_json_lines("tasks.jsonl").unwrap_err().to_string();
+    assert_eq!(error, "`tasks.jsonl` is no text of tasks; if it is the path of a file, read the file first");
+}
+
+#[tokio::test]
+async fn an_eval_with_a_problem_runs_no_trial() {
+    let task = |id: &str| Task::new(id, "?").with_answer_containing(["done"]);
+    let model = || ScriptedModel::new().fallback(|_| Ok(ModelResponse::text("done")));
+    let polite = || task("a").with_criteria("polite");
+    for (eval, expected) in [
+        (Eval::new([]).model("m", model()), "- the eval has no tasks; give them to `Eval::new`\n"),
+        (Eval::new([task("a")]), "- the eval has no models; add one with `Eval::model`\n"),
+        (
+            Eval::new(["a", "b", "a", "a"].map(task)).model("m", model()).model("m", model()),
+            "- task `a` is there twice; rename one\n- model `m` is there twice; rename one\n",
+        ),
+        (
+            Eval::new([polite()]).model("m", model()),
+            "- task `a` has criteria, and the eval has no judge; add one with `Eval::scorer`\n",
+        ),
+    ] {
+        let report = eval.run(agent).await;
+        assert_eq!((report.to_string().as_str(), report.trials.len()), (expected, 0));
+        assert!(!report.all_solved());
+    }
+    let judge = Judge::new(ScriptedModel::new().text(r#"{"reason": "", "passed": true}"#));
+    let report = Eval::new([polite()]).model("m", model()).scorer(judge).run(agent).await;
+    assert!(report.all_solved() && report.problems.is_empty(), "{report}");
+    let unchecked = Eval::new([Task::new("a", "?")]).model("m", model()).run(agent).await.to_string();
+    let expected = "- `a`, m, repetition 1: nothing was checked; the task has no expectations\n";
+    assert!(unchecked.ends_with(expected), "{unchecked}");
 }
 
 #[tokio::test]

@@ -202,11 +202,12 @@ setters! { Compaction:
     /// Sets the number of tokens reserved for the answer. The default is the
     /// [`max_output_tokens`](ModelOptions::max_output_tokens) of the agent, or an eighth of the window.
     with_answer_tokens(answer_tokens: u64) = Some(answer_tokens);
-    /// Sets the share of the context window at which a compaction begins. The window counts without the
-    /// tokens reserved for the answer. Default: 0.8.
+    /// Sets the share of the context window at which a compaction begins, from 0 to 1. A larger number, such as a
+    /// percentage, counts as 1. The window counts without the tokens reserved for the answer. Default: 0.8.
     with_start_at(start_at: f64) = start_at;
-    /// Sets the share of the context window that a request should have after a compaction. The window counts
-    /// without the tokens reserved for the answer. Default: 0.5.
+    /// Sets the share of the context window that a request should have after a compaction, from 0 to 1. A share above
+    /// that of [`with_start_at`](Self::with_start_at) counts as the latter. The window counts without the tokens reserved
+    /// for the answer. Default: 0.5.
     with_reduce_to(reduce_to: f64) = reduce_to;
     /// Sets the number of latest messages to keep unchanged. All results of a turn together count as one
     /// message. Default: 6.

@@ -13,7 +13,7 @@ use crate::team::check_names;
 use std::future::ready;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use toolkit_core::middleware::{Callbacks, Middleware, ToolRequest};
+use toolkit_core::middleware::{BoxMiddleware, Callbacks, Middleware, ToolRequest};
 use toolkit_core::registry::{IntoRegistrySource, RegistrySource};
 use toolkit_core::{BuildError, Dispatcher, ToolConfig, ToolError, ToolOutput, ToolRegistry};
 use toolkit_llm::{ChatModel, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
@@ -56,7 +56,9 @@ impl Agent {
 /// ```
 pub struct AgentBuilder {
     settings: Settings,
-    dispatcher: Result<Dispatcher, BuildError>,
+    dispatcher: Option<Dispatcher>,
+    /// The middleware of the builder. It runs inside the middleware of the dispatcher.
+    middleware: Vec<BoxMiddleware>,
     /// The tools beside those of the dispatcher.
     sources: Vec<RegistrySource>,
     tool_callbacks: Option<Callbacks>,
@@ -87,10 +89,10 @@ impl AgentBuilder {
             guards: Guards::default(),
             hold_text: None,
         };
-        let dispatcher = Dispatcher::new(ToolRegistry::new());
         Self {
             settings,
-            dispatcher,
+            dispatcher: None,
+            middleware: Vec::new(),
             sources: Vec::new(),
             tool_callbacks: None,
             guardrails: Vec::new(),
@@ -135,10 +137,11 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds a [`Middleware`] around all tool calls.
+    /// Adds a [`Middleware`] around all tool calls. It runs inside the middleware of the [`dispatcher`](Self::dispatcher),
+    /// in whatever order both are set. The first middleware added is the outermost.
     #[must_use]
     pub fn middleware(mut self, middleware: impl Middleware) -> Self {
-        self.dispatcher = self.dispatcher.map(|dispatcher| dispatcher.with_middleware(middleware));
+        self.middleware.push(middleware.boxed());
         self
     }
 
@@ -290,7 +293,13 @@ impl AgentBuilder {
         let (guards, tool_guards) = Guards::new(self.guardrails, &settings.name, &mut settings.callbacks);
         settings.guards = guards;
         check_names(&settings.name, &settings.sub_agents)?;
-        let mut dispatcher = self.dispatcher?;
+        let mut dispatcher = match self.dispatcher {
+            Some(dispatcher) => dispatcher,
+            None => Dispatcher::new(ToolRegistry::new())?,
+        };
+        for middleware in self.middleware {
+            dispatcher = dispatcher.with_middleware(middleware);
+        }
         for callbacks in around(self.tool_callbacks, tool_guards) {
             dispatcher = dispatcher.with_middleware(callbacks);
         }
@@ -300,9 +309,10 @@ impl AgentBuilder {
 }
 
 setters! { AgentBuilder:
-    /// Sets the dispatcher for tool calls, with its own registry, limits, policies and middleware. It
-    /// replaces all middleware that was set on this builder before. [`tools`](Self::tools) adds to its registry.
-    dispatcher(dispatcher: Dispatcher) = Ok(dispatcher);
+    /// Sets the dispatcher for tool calls, with its own registry, limits, policies and middleware.
+    /// [`tools`](Self::tools) and [`middleware`](Self::middleware) add to it, before or after this call. A second dispatcher
+    /// replaces the first.
+    dispatcher(dispatcher: Dispatcher) = Some(dispatcher);
 }
 
 setters! { AgentBuilder.settings:
