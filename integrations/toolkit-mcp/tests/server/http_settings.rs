@@ -52,7 +52,7 @@ async fn a_setting_that_no_request_can_meet_is_an_error_before_the_server_serves
         server().with_allowed_hosts(["::1", "[::1]:80", "tools.example.com:443", "Localhost "]),
         server().with_allowed_origins(["null", "http://localhost:*", "app://local"]),
     ] {
-        server.bind_http("127.0.0.1:0").await.expect("a legal setting");
+        drop(server.bind_http("127.0.0.1:0").await.expect("a legal setting"));
     }
 }
 
