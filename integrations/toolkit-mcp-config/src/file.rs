@@ -87,11 +87,17 @@ impl ConfigFile {
         };
         let mut file =
             Self { dialect: rules.dialect, servers: Vec::new(), issues: Vec::new(), failures: Vec::new() };
-        let Some((container, servers)) = rules.servers(&root) else { return Ok(file) };
+        let Some((container, servers)) = rules.servers(&root) else {
+            file.lacks_servers(rules.containers.split(' ').next().unwrap_or_default());
+            return Ok(file);
+        };
         let Some(members) = servers.members() else {
             let message = format!("`{container}` must be an object, not {}", servers.kind());
             return Err(ConfigError::at(text, servers.offset, "", message));
         };
+        if members.is_empty() {
+            file.lacks_servers(container);
+        }
         let variables = Variables {
             syntax: rules.syntax,
             project: path.and_then(project),
@@ -126,6 +132,16 @@ impl ConfigFile {
         Ok(file)
     }
 
+    /// Reports a file without servers. A program without any may be one whose user has written them elsewhere.
+    fn lacks_servers(&mut self, container: &str) {
+        let message = if container == "." {
+            "the file has no servers".to_owned()
+        } else {
+            format!("the file has no servers; add them under `{container}`")
+        };
+        self.issues.push(ConfigError::new("", None, message));
+    }
+
     /// Fails all servers, because of a rule that is not understood.
     fn fail(&mut self, rule: &str, place: Place) {
         let text = format!("`{rule}` restricts the servers, and is not supported in this form; remove it");
@@ -146,7 +162,7 @@ impl ConfigFile {
     }
 
     /// Returns what the file says without effect: unknown and unsupported keys, values that are not replaced, and keys beside
-    /// the servers that may restrict them.
+    /// the servers that may restrict them. A file without servers is an issue, too.
     #[must_use]
     pub fn issues(&self) -> &[ConfigError] {
         &self.issues

@@ -195,6 +195,15 @@ fn a_faulty_text_is_explained_in_words_of_the_file() {
             "{text}"
         );
     }
+    let lacks = |container: &str| format!("the file has no servers; add them under `{container}`");
+    for (text, dialect, container) in [
+        ("{}", Dialect::McpServers, "mcpServers"),
+        (r#"{"mcpServers": {}}"#, Dialect::McpServers, "mcpServers"),
+        ("", Dialect::Cursor, "mcpServers"),
+        (r#"{"servers": {}}"#, Dialect::VsCode, "servers"),
+    ] {
+        assert_eq!(texts(ConfigFile::read_as(text, dialect).unwrap().issues()), [lacks(container)], "{text}");
+    }
     for (entry, expected) in [
         ("5", "`a` must be an object, not a number (line 1, column 22)"),
         (r#"{"command": true, "args": 5}"#, "`args` must be a list, not a number (line 1, column 48)"),

@@ -244,3 +244,21 @@ async fn the_full_text_of_a_truncated_result_is_read_by_its_link() {
         client.close().await;
     }
 }
+
+#[tokio::test]
+async fn a_server_without_prompts_lists_none_and_says_so() {
+    let server = McpServer::new(ToolRegistry::new()).unwrap().bind_http("127.0.0.1:0").await.unwrap();
+    let url = server.url();
+    tokio::spawn(server.run());
+    for protocol in PROTOCOLS {
+        let builder = McpClient::builder(McpUrl::new(&url)).name("shop").protocol(protocol);
+        let client = timeout(PATIENCE, builder.connect()).await.unwrap().unwrap();
+        assert_eq!(timeout(PATIENCE, client.prompts()).await.unwrap().unwrap(), []);
+        assert_eq!(timeout(PATIENCE, client.resources()).await.unwrap().unwrap(), []);
+        let none: [(String, String); 0] = [];
+        let error = timeout(PATIENCE, client.prompt("greet", none)).await.unwrap().unwrap_err();
+        let expected = "MCP server `shop`: the server has no prompts: it does not know `prompts/get`";
+        assert_eq!(error.to_string(), expected);
+        client.close().await;
+    }
+}

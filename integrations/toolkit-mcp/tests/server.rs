@@ -11,6 +11,8 @@ mod faults;
 mod floods;
 #[cfg(feature = "server-http")]
 mod http;
+#[cfg(feature = "server-http")]
+mod http_settings;
 mod input;
 #[cfg(feature = "jwt")]
 mod jwt;

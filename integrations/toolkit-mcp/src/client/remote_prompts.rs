@@ -51,7 +51,8 @@ pub struct McpPromptMessage {
 }
 
 impl McpClient {
-    /// Lists the prompts of the server. At most [as many as tools](super::McpLimits::tools) are returned.
+    /// Lists the prompts of the server; none if the server has no prompts. At most [as many as
+    /// tools](super::McpLimits::tools) are returned.
     ///
     /// # Errors
     /// [`McpError`] if the client is not connected, or if the server refuses the list.

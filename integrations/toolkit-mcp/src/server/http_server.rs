@@ -1,21 +1,22 @@
 //! The server over HTTP: settings, a service, and a server bound to an address.
 
 mod http_batch;
+mod http_faults;
 mod http_service;
 mod sessions;
 
 pub use http_service::HttpService;
 
+use self::http_faults::{bind, host_fault, origin_fault, token_fault};
 use super::auth::{ProtectedResource, VerifiedToken, WELL_KNOWN};
 use super::http_answers::refusal;
 use super::mcp_server::McpServer;
 use super::server_settings::{HttpSettings, ServerSettings};
 use crate::macros::{debug, setters};
-use crate::mcp_error::{McpError, McpErrorKind};
+use crate::mcp_error::McpError;
 use http::request::Parts;
 use http::{Request, StatusCode};
 use std::collections::BTreeSet;
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,13 +38,16 @@ const CLOSING: Duration = Duration::from_secs(2);
 /// without sessions, and opens a session for each client with an earlier version.
 impl McpServer {
     /// Requires the header `Authorization: Bearer …` with this token in every request. Spaces and line breaks
-    /// around the token are ignored. An empty token refuses every request.
+    /// around the token are ignored. An empty token refuses every request, and a [bound](Self::bind_http) server
+    /// reports it.
     ///
     /// For tokens with claims, [mount](Self::into_service) the server behind an authentication layer of your
     /// own, and read the claims with [`Caller::extension`](super::Caller::extension).
     pub fn with_bearer_token(self, token: impl Into<Arc<str>>) -> Self {
+        let token: Arc<str> = token.into();
         self.with(|settings| {
-            settings.http.guards.set_token(&token.into());
+            settings.http.guards.set_token(&token);
+            settings.http.set_fault("with_bearer_token", token_fault(&token));
             settings.is_private = true;
         })
     }
@@ -95,14 +99,23 @@ impl McpServer {
     /// machine are accepted, so that no web page can reach the server through a host name of its own (DNS
     /// rebinding). An empty list restores the default.
     pub fn with_allowed_hosts<T: Into<String>>(self, hosts: impl IntoIterator<Item = T>) -> Self {
-        self.with(|settings| settings.http.guards.set_hosts(hosts))
+        let hosts: Vec<String> = hosts.into_iter().map(Into::into).collect();
+        self.with(|settings| {
+            settings.http.set_fault("with_allowed_hosts", hosts.iter().find_map(|host| host_fault(host)));
+            settings.http.guards.set_hosts(hosts);
+        })
     }
 
     /// Sets the accepted values of the header `Origin`, such as `https://app.example.com:443`. By default, only origins
     /// of this machine are accepted. Requests without this header are always accepted. Pages of accepted origins may
     /// call the server from a browser, and read its answers.
     pub fn with_allowed_origins<T: Into<String>>(self, origins: impl IntoIterator<Item = T>) -> Self {
-        self.with(|settings| settings.http.guards.set_origins(origins))
+        let origins: Vec<String> = origins.into_iter().map(Into::into).collect();
+        self.with(|settings| {
+            let fault = origins.iter().find_map(|origin| origin_fault(origin));
+            settings.http.set_fault("with_allowed_origins", fault);
+            settings.http.guards.set_origins(origins);
+        })
     }
 
     /// Binds each session to the identity of the client that opened it, such as the subject of its token. The
@@ -198,12 +211,12 @@ impl McpServer {
     ///
     /// # Errors
     /// The address is not free, or other machines can reach the address although no [hosts are
-    /// allowed](Self::with_allowed_hosts). Also if a rule [selects no tool](toolkit_core::Dispatcher::check).
+    /// allowed](Self::with_allowed_hosts). Also if a rule [selects no tool](toolkit_core::Dispatcher::check), or if
+    /// the token, a host or an origin is one that no request can have.
     pub async fn bind_http(self, address: impl ToSocketAddrs) -> Result<HttpServer, McpError> {
         self.settings.check_rules()?;
-        let unbound = |error: io::Error| McpError::new(McpErrorKind::Bind, error.to_string());
-        let listener = self.settings.http.guards.bind(address).await.map_err(unbound)?;
-        let address = listener.local_addr().map_err(unbound)?;
+        self.settings.http.check()?;
+        let (listener, address) = bind(&self.settings.http.guards, address).await?;
         Ok(HttpServer { listener, address, server: self })
     }
 

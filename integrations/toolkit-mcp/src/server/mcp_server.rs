@@ -2,6 +2,7 @@
 
 use super::auth::is_granted;
 use super::caller::Caller;
+use super::calls::resources::check_resources;
 use super::client_requests::ClientRequestHandler;
 use super::protocol::MAX_MESSAGE;
 use super::server_settings::{ResourceUpdates, ServerSettings};
@@ -222,12 +223,14 @@ impl McpServer {
     }
 
     /// Publishes a registry of [resources](super::ServerResource), which clients read by URI. If the registry is live,
-    /// clients are notified of its changes.
+    /// clients are notified of its changes, and it refuses tools without a URI from now on.
     ///
     /// # Errors
-    /// The registry is not complete. See [`Dispatcher::new`].
+    /// The registry is not complete, see [`Dispatcher::new`], or one of its tools has no URI.
     pub fn with_resources(mut self, resources: impl IntoRegistrySource) -> Result<Self, BuildError> {
-        self.settings.resources = Some(dispatcher(resources)?);
+        let resources = dispatcher(resources)?;
+        check_resources(resources.source())?;
+        self.settings.resources = Some(resources);
         Ok(self)
     }
 

@@ -13,6 +13,8 @@ use crate::macros::debug;
 use crate::mcp_error::McpError;
 use outputs::OutputStore;
 use rmcp::model::RequestStateCodec;
+#[cfg(feature = "server-http")]
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -72,6 +74,8 @@ pub(super) struct ServerSettings {
 pub(super) struct HttpSettings {
     pub(super) path: String,
     pub(super) guards: HttpGuards,
+    /// The faults of settings, each by its method. A later value of the setting replaces its fault.
+    pub(super) faults: BTreeMap<&'static str, String>,
     pub(super) oauth: Option<Arc<ProtectedResource>>,
     pub(super) max_sessions: usize,
     pub(super) session_idle: Duration,
@@ -88,6 +92,7 @@ impl Default for HttpSettings {
         Self {
             path: "/mcp".to_owned(),
             guards: HttpGuards::new("GET, POST, DELETE", "mcp-session-id, www-authenticate"),
+            faults: BTreeMap::new(),
             oauth: None,
             max_sessions: 1_000,
             session_idle: Duration::from_secs(1_800),

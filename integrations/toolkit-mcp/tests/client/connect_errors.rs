@@ -29,6 +29,8 @@ async fn a_process_that_does_not_serve_is_an_error_with_its_reason() {
     check(elsewhere, Start, "the working directory `/no/such/folder` does not exist").await;
     let crashed = "the process ended (exit status: 3); its last output: starting in mode crash";
     check(server("crash"), Connection, crashed).await;
+    let text = "`no-such-program-anywhere -y x` could not be started: …; the command is the program alone, and its arguments go into `args`";
+    check(McpCommand::new("no-such-program-anywhere -y x"), Start, text).await;
     let silent = McpClient::builder(server("silent")).connect_timeout(std::time::Duration::from_secs(2));
     let error = within(silent.name("shop").connect()).await.unwrap_err();
     let text =
@@ -39,7 +41,7 @@ async fn a_process_that_does_not_serve_is_an_error_with_its_reason() {
 #[cfg(feature = "client-http")]
 #[tokio::test]
 async fn a_url_that_does_not_serve_is_an_error_with_its_reason() {
-    use McpErrorKind::{Connection, Protocol, Unauthorized};
+    use McpErrorKind::{Config, Connection, Protocol, Unauthorized};
     use axum::body::Bytes;
     use axum::extract::Path;
     use axum::http::StatusCode;
@@ -79,12 +81,13 @@ async fn a_url_that_does_not_serve_is_an_error_with_its_reason() {
         (
             format!("https://{address}"),
             Connection,
-            "the server cannot be reached: …; check the address, and that the server runs",
+            "the server speaks no TLS at this address; write `http://` if that is meant",
         ),
+        (format!("{address}/mcp"), Config, "the URL has no scheme; it needs `https://`, or `http://`"),
         (
             format!("http://{address}/404"),
             Connection,
-            "the server answered with HTTP 404 Not Found: no such page; check the URL",
+            "the server answered with HTTP 404 Not Found: no such page; check the URL, whose path is often `/mcp`",
         ),
         (
             format!("http://{address}/405"),
@@ -128,4 +131,29 @@ async fn a_url_that_does_not_serve_is_an_error_with_its_reason() {
     ] {
         check(McpUrl::new(url), kind, expected).await;
     }
+    let url = format!("http://{address}/404");
+    for (token, expected) in [
+        ("Bearer s3cret", "`with_bearer_token`: give the token without `Bearer `"),
+        (
+            "s3\ncret",
+            "`with_bearer_token`: the token has a line break or another character that no header can have",
+        ),
+    ] {
+        check(McpUrl::new(&url).with_bearer_token(token), Config, expected).await;
+    }
+}
+
+#[cfg(all(feature = "client-http", feature = "server-http"))]
+#[tokio::test]
+async fn a_host_that_the_server_refuses_is_an_error_with_its_setting() {
+    use toolkit_ai::ToolRegistry;
+    use toolkit_mcp::client::McpUrl;
+    use toolkit_mcp::server::McpServer;
+
+    let server = McpServer::new(ToolRegistry::new()).unwrap().with_allowed_hosts(["tools.example.com"]);
+    let server = server.bind_http("127.0.0.1:0").await.unwrap();
+    let url = server.url();
+    tokio::spawn(server.run());
+    let expected = "the server answered with HTTP 403 Forbidden: the host of the request is not allowed; the server must allow the host of the URL, as with `McpServer::with_allowed_hosts`";
+    check(McpUrl::new(url), McpErrorKind::Connection, expected).await;
 }

@@ -321,6 +321,23 @@ async fn a_login_without_announced_pkce_needs_the_word_of_the_program() {
     assert_eq!(sum(&connect(&server.url, robot).await.unwrap()).await, "5");
 }
 
+#[cfg(feature = "server-http")]
+#[tokio::test]
+async fn a_login_at_a_server_with_a_fixed_token_says_so() {
+    use toolkit_mcp::server::McpServer;
+
+    let server = McpServer::new(toolkit_ai::ToolRegistry::new()).unwrap().with_bearer_token("s3cret");
+    let server = server.bind_http("127.0.0.1:0").await.unwrap();
+    let url = server.url();
+    tokio::spawn(server.run());
+    for login in [Login::new("shop"), Login::new("shop").with_unannounced_pkce()] {
+        let error = connect(&url, user(login).0).await.unwrap_err();
+        let expected = "the server names no authorization server; if it takes a fixed token, use `McpUrl::with_bearer_token`";
+        assert!(error.to_string().contains(expected), "{error}");
+        assert_eq!(error.kind(), McpErrorKind::Unauthorized);
+    }
+}
+
 #[tokio::test]
 async fn other_requests_to_the_port_of_the_redirect_do_not_end_the_login() {
     let server = Secured::serve().await;

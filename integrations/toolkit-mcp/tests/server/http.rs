@@ -245,16 +245,10 @@ async fn a_token_is_required_if_there_is_one() {
 }
 
 #[tokio::test]
-async fn a_token_is_read_without_line_breaks_and_an_empty_token_refuses_all() {
+async fn a_token_is_read_without_line_breaks() {
     let server = start(|server| server.with_bearer_token("from a file\n")).await;
     let known = "Authorization: Bearer from a file\r\n";
     assert_eq!(call(server.address, known, "request", "{}").await.status, 200);
-    let server = start(|server| server.with_bearer_token("")).await;
-    for headers in
-        ["", "Authorization: Bearer\r\n", "Authorization: Bearer \r\n", "Authorization: Bearer  \t\r\n"]
-    {
-        assert_eq!(call(server.address, headers, "request", "{}").await.status, 401, "{headers:?}");
-    }
 }
 
 #[tokio::test]
@@ -348,15 +342,6 @@ async fn a_call_ends_when_its_client_disappears() {
     timeout(PATIENCE, server.signals.begun.notified()).await.expect("the call begins");
     client.abort();
     timeout(PATIENCE, server.signals.dropped.notified()).await.expect("the call is dropped");
-}
-
-#[tokio::test]
-async fn a_server_that_cannot_be_bound_is_an_error() {
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let address = taken.local_addr().expect("an address");
-    let (registry, _) = registry();
-    let error = McpServer::new(registry).expect("complete").serve_http(address).await.expect_err("taken");
-    assert_eq!(error.kind(), toolkit_mcp::McpErrorKind::Bind, "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

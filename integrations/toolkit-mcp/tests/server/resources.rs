@@ -151,6 +151,28 @@ async fn changed_resources_are_announced() {
     assert_eq!(read(&mut client, "config://app").await.expect("a text")[0]["text"], "debug = true");
 }
 
+#[tokio::test]
+async fn a_tool_without_a_uri_is_no_resource() {
+    let word = ServerResource::text("config app", "app", "").expect("a legal name");
+    let plain = ToolRegistry::from_tools(toolkit_ai::tools![logo]).expect("legal");
+    let refused = |resources: ToolRegistry| {
+        let server = McpServer::new(ToolRegistry::new()).expect("complete");
+        server.with_resources(resources).expect_err("no resources").to_string()
+    };
+    let no_uri = refused(ToolRegistry::from_tools([word.clone()]).expect("legal"));
+    assert!(no_uri.ends_with("was refused: `config app` is no URI, for example `config://app`"), "{no_uri}");
+    let no_resource = refused(plain.clone());
+    let cure = "it is no resource; write `ServerResource::function(\"logo://{id}\", logo::tool())`";
+    assert!(no_resource.starts_with("tool `logo`") && no_resource.ends_with(cure), "{no_resource}");
+    // A live registry is checked now and at each change.
+    let server = McpServer::new(ToolRegistry::new()).expect("complete");
+    server.clone().with_resources(&LiveRegistry::new(plain).expect("complete")).expect_err("no resources");
+    let live = LiveRegistry::new(ToolRegistry::new()).expect("complete");
+    let _server = server.with_resources(&live).expect("complete");
+    let error = live.change(|registry| registry.register(word)).expect_err("no URI").to_string();
+    assert!(error.ends_with("`config app` is no URI, for example `config://app`"), "{error}");
+}
+
 /// Says hello.
 #[tool(register = false)]
 fn hello(name: String) -> String {

@@ -42,6 +42,8 @@ pub struct McpUrl {
     url: String,
     headers: BTreeMap<String, String>,
     token: Option<Arc<dyn DynTokenSource>>,
+    /// What is wrong with the token.
+    fault: Option<&'static str>,
     /// The time for a login, in addition to the time for connecting.
     login_time: Duration,
 }
@@ -49,7 +51,13 @@ pub struct McpUrl {
 impl McpUrl {
     /// Creates the URL of a server.
     pub fn new(url: impl Into<String>) -> Self {
-        Self { url: url.into(), headers: BTreeMap::new(), token: None, login_time: Duration::ZERO }
+        Self {
+            url: url.into(),
+            headers: BTreeMap::new(),
+            token: None,
+            fault: None,
+            login_time: Duration::ZERO,
+        }
     }
 
     /// Adds a header to every request.
@@ -58,14 +66,18 @@ impl McpUrl {
         self
     }
 
-    /// Sends a fixed bearer token with every request.
+    /// Sends a fixed bearer token with every request. Spaces and line breaks around the token are ignored. Give it
+    /// without the word `Bearer`; otherwise, connecting fails.
     pub fn with_bearer_token(self, token: impl Into<String>) -> Self {
-        self.with_token_source(token.into())
+        let token = token.into();
+        let token = token.trim();
+        Self { fault: bearer_fault(token), ..self.with_token_source(token.to_owned()) }
     }
 
     /// Sends a token from `source` with every request.
     pub fn with_token_source(mut self, source: impl TokenSource) -> Self {
         self.token = Some(Arc::new(source));
+        self.fault = None;
         self
     }
 
@@ -93,13 +105,19 @@ impl McpUrl {
 
     async fn connect(self, mut attempt: Attempt) -> Result<Running, McpError> {
         let invalid = |text: String| McpError::new(McpErrorKind::Config, text);
-        let url = reqwest::Url::parse(&self.url)
-            .map_err(|error| invalid(format!("the URL is invalid: {error}")))?;
+        let url = reqwest::Url::parse(&self.url).map_err(|error| {
+            let has_scheme = self.url.contains("://");
+            let missing = "the URL has no scheme; it needs `https://`, or `http://`";
+            invalid(if has_scheme { format!("the URL is invalid: {error}") } else { missing.to_owned() })
+        })?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(invalid(format!(
                 "the URL begins with `{}:`; it needs `https://`, or `http://`",
                 url.scheme()
             )));
+        }
+        if let Some(fault) = self.fault {
+            return Err(invalid(fault.to_owned()));
         }
         let mut headers = HashMap::new();
         for (name, value) in &self.headers {
@@ -142,6 +160,15 @@ impl McpUrl {
         }
         Ok(running)
     }
+}
+
+/// Returns what is wrong with a fixed token. The token is a secret, so the text does not show it.
+fn bearer_fault(token: &str) -> Option<&'static str> {
+    if token.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer ")) {
+        return Some("`with_bearer_token`: give the token without `Bearer `");
+    }
+    let cure = "`with_bearer_token`: the token has a line break or another character that no header can have";
+    HeaderValue::from_str(token).is_err().then_some(cure)
 }
 
 impl From<McpUrl> for McpEndpoint {

@@ -6,7 +6,7 @@ use crate::client::tools::Catalog;
 use crate::locks::lock;
 use crate::mcp_error::{McpError, McpErrorKind};
 use crate::request_span::RequestTarget;
-use rmcp::model::{ClientRequest, ListToolsRequest, PaginatedRequestParams};
+use rmcp::model::{ClientRequest, ErrorCode, ListToolsRequest, PaginatedRequestParams};
 use rmcp::service::{Peer, PeerRequestOptions, RoleClient, ServiceError};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -53,7 +53,7 @@ impl Session {
     }
 
     /// Requests all pages of a list, and returns at most as many entries as the limit of tools. `page` keeps of an entry only
-    /// what has a limit.
+    /// what has a limit. The list of a server that does not know `method` is empty.
     pub(crate) async fn list_all<T, F>(
         &self,
         method: &str,
@@ -66,7 +66,15 @@ impl Session {
         let deadline = Deadline::of(self.handler.settings.call_timeout);
         let entries = Mutex::new(Vec::new());
         let add = async |params| {
-            let page = page(self.peer.clone(), Some(params));
+            let request = page(self.peer.clone(), Some(params));
+            let page = async {
+                match request.await {
+                    Err(ServiceError::McpError(error)) if error.code == ErrorCode::METHOD_NOT_FOUND => {
+                        Ok((Vec::new(), None))
+                    }
+                    page => page,
+                }
+            };
             let (more, next) = self.answer_until(deadline, method, RequestTarget::Unnamed, page).await?;
             let mut entries = lock(&entries);
             entries.extend(more);

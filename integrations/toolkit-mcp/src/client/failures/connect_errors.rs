@@ -3,7 +3,7 @@
 #[cfg(feature = "client-http")]
 use super::failure::{Failure, HttpFault};
 use crate::mcp_error::{McpError, McpErrorKind};
-use rmcp::model::ErrorData;
+use rmcp::model::{ErrorCode, ErrorData};
 use rmcp::service::ServiceError;
 use std::error::Error;
 #[cfg(feature = "client-http")]
@@ -43,12 +43,25 @@ pub(crate) fn unreachable(error: &(dyn Error + 'static)) -> McpError {
     while let Some(cause) = last.source() {
         last = cause;
     }
-    let text = format!("the server cannot be reached: {last}; check the address, and that the server runs");
+    let last = last.to_string();
+    // The TLS library has no kind for a peer that answers without TLS, and its type is not one of our dependencies.
+    let text = if last.contains("InvalidContentType") {
+        "the server speaks no TLS at this address; write `http://` if that is meant".to_owned()
+    } else {
+        format!("the server cannot be reached: {last}; check the address, and that the server runs")
+    };
     McpError::new(McpErrorKind::Connection, text)
 }
 
 /// Creates the error for a request that the server refused with an error of the protocol.
 pub(crate) fn refused(method: &str, error: &ErrorData) -> McpError {
+    let feature = method.split('/').next().unwrap_or_default();
+    if error.code == ErrorCode::METHOD_NOT_FOUND && matches!(feature, "prompts" | "resources") {
+        return McpError::new(
+            McpErrorKind::Protocol,
+            format!("the server has no {feature}: it does not know `{method}`"),
+        );
+    }
     let message = clean(&error.message);
     let text = format!("the server refused `{method}`: {message} (code {})", error.code.0);
     McpError::new(McpErrorKind::Protocol, text)
@@ -93,14 +106,18 @@ fn of_http(failure: &Failure, error: &(dyn Error + 'static)) -> McpError {
             (McpErrorKind::Unauthorized, text)
         }
         Failure::Status { status, .. } => {
+            let line = status_line(status, error);
             let advice = match status {
                 300..=399 => "redirects are not followed, so use the final URL",
+                403 if line.contains("the host of the request is not allowed") => {
+                    "the server must allow the host of the URL, as with `McpServer::with_allowed_hosts`"
+                }
                 403 => "check the credentials",
+                404 => "check the URL, whose path is often `/mcp`",
                 429 | 500..=599 => "try again later",
                 _ => "check the URL",
             };
-            let text = format!("the server answered with {}; {advice}", status_line(status, error));
-            (McpErrorKind::Connection, text)
+            (McpErrorKind::Connection, format!("the server answered with {line}; {advice}"))
         }
         Failure::Expired => (McpErrorKind::Connection, "the server has ended the session".to_owned()),
         Failure::Invalid => {

@@ -25,6 +25,10 @@ use tracing::subscriber::NoSubscriber;
 /// The field in the metadata of a server that accepts the URL of a document as a client id.
 const CLIENT_METADATA: &str = "client_id_metadata_document_supported";
 
+/// The reason why a login at a server without metadata fails.
+const UNNAMED: &str =
+    "the server names no authorization server; if it takes a fixed token, use `McpUrl::with_bearer_token`";
+
 /// The outcome of a refresh.
 pub(super) enum Refreshed {
     Tokens(Box<Tokens>),
@@ -200,6 +204,9 @@ impl AuthorizationServer {
         scopes: &[String],
         known: Option<Registration>,
     ) -> Result<Option<Registration>, String> {
+        if !self.announces_pkce && !login.permits_unannounced_pkce && !self.http.has_metadata() {
+            return Err(UNNAMED.to_owned());
+        }
         if !self.announces_pkce && !login.permits_unannounced_pkce {
             return Err("the authorization server does not announce PKCE (`code_challenge_methods_supported`), which \
                         protects the login; if it is known to check it, use `Login::with_unannounced_pkce`"
@@ -252,7 +259,7 @@ impl AuthorizationServer {
             }
             (None, None) => {
                 let client = self.manager.register_client(&login.name, &redirect, &texts(scopes)).await;
-                let client = client.map_err(failed)?;
+                let client = client.map_err(|error| self.explained(error))?;
                 let registration = Registration {
                     issuer: self.issuer.clone(),
                     client_id: client.client_id.clone(),
@@ -278,7 +285,13 @@ impl AuthorizationServer {
         self.manager.validate_client_credentials_metadata(&config).map_err(failed)?;
         self.manager.configure_client_credentials(&config).map_err(failed)?;
         let exchange = self.manager.exchange_client_credentials(&config);
-        exchange.with_subscriber(NoSubscriber::default()).await.map(drop).map_err(failed)
+        let exchanged = exchange.with_subscriber(NoSubscriber::default()).await;
+        exchanged.map(drop).map_err(|error| self.explained(error))
+    }
+
+    /// Returns the message of an error of an authorization server, whose addresses may be guessed.
+    fn explained(&self, error: AuthError) -> String {
+        if self.http.has_metadata() { failed(error) } else { format!("{UNNAMED} ({})", failed(error)) }
     }
 
     /// Exchanges an assertion for a token.

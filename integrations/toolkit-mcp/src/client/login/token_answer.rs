@@ -7,6 +7,7 @@ use http::{Request, Response, StatusCode};
 use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest};
 use serde_json::{Value, from_slice, json, to_vec};
 use std::error::Error;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use toolkit_core::foreign::{clean, shorten};
 
@@ -21,16 +22,23 @@ pub(super) struct LoginHttp {
     refusal: Arc<Mutex<Option<String>>>,
     /// The resource that the last document about a resource names.
     resource: Arc<Mutex<Option<String>>>,
+    /// Whether a document about an authorization server was found.
+    has_metadata: Arc<AtomicBool>,
 }
 
 impl LoginHttp {
     pub(super) fn new(http: GuardedHttp) -> Self {
-        Self { http, refusal: Arc::default(), resource: Arc::default() }
+        Self { http, refusal: Arc::default(), resource: Arc::default(), has_metadata: Arc::default() }
     }
 
     /// Returns the resource that the metadata of the MCP server name.
     pub(super) fn named_resource(&self) -> Option<String> {
         lock(&self.resource).clone()
+    }
+
+    /// Returns whether an authorization server has described itself. Otherwise, the SDK guesses its addresses.
+    pub(super) fn has_metadata(&self) -> bool {
+        self.has_metadata.load(Ordering::Relaxed)
     }
 
     /// Sends a request. The answer to a request for a token has the form of the specification.
@@ -44,6 +52,9 @@ impl LoginHttp {
             let document: Value = from_slice(response.body()).unwrap_or_default();
             if let Some(resource) = document.get("resource").and_then(Value::as_str) {
                 *lock(&self.resource) = Some(resource.to_owned());
+            }
+            if response.status().is_success() && document.get("authorization_endpoint").is_some() {
+                self.has_metadata.store(true, Ordering::Relaxed);
             }
             return Ok(response);
         }

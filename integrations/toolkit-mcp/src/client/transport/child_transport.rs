@@ -51,7 +51,12 @@ impl ChildTransport {
                 Some(directory) => format!("the working directory `{}` does not exist", directory.display()),
                 None => {
                     let program = command.program.to_string_lossy();
-                    format!("`{program}` could not be started: {error}; check the command and `PATH`")
+                    let cure = if program.contains(char::is_whitespace) {
+                        "the command is the program alone, and its arguments go into `args`"
+                    } else {
+                        "check the command and `PATH`"
+                    };
+                    format!("`{program}` could not be started: {error}; {cure}")
                 }
             };
             McpError::new(McpErrorKind::Start, text)

@@ -13,9 +13,10 @@ use serde_json::{Value, json};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use toolkit_core::registry::{CheckOutcome, RegistrySource};
 use toolkit_core::{
-    BuildError, ClosureTool, Content, Dispatcher, Media, Tool, ToolContext, ToolDefinition, ToolError,
-    ToolFuture, ToolRegistry,
+    BuildError, ClosureTool, Content, Dispatcher, LiveRegistry, Media, Tool, ToolContext, ToolDefinition,
+    ToolError, ToolFuture, ToolRegistry,
 };
 
 /// The keys of the metadata of a resource.
@@ -127,6 +128,40 @@ impl fmt::Debug for ServerResource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServerResource").field("uri", &uri(&self.definition)).finish_non_exhaustive()
     }
+}
+
+/// Checks that the tools of a registry are resources. A live registry also refuses others that are added later.
+///
+/// # Errors
+/// A tool has no URI, or its URI is none.
+pub(crate) fn check_resources(source: &RegistrySource) -> Result<(), BuildError> {
+    let checked = LiveRegistry::new(ToolRegistry::new())?;
+    checked.add_check(check_uri);
+    let registry = source.snapshot();
+    checked.change(|resources| {
+        resources.clone_from(&registry);
+        Ok(())
+    })?;
+    if let RegistrySource::Live(live) = source {
+        live.add_check(check_uri);
+    }
+    Ok(())
+}
+
+fn check_uri(definition: &ToolDefinition, _: &ToolRegistry) -> CheckOutcome {
+    let uri = uri(definition);
+    let (scheme, rest) = uri.split_once(':').unwrap_or_default();
+    let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    if is_scheme && !rest.is_empty() && !uri.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        return CheckOutcome::Accept;
+    }
+    let name = &definition.name;
+    CheckOutcome::Refuse(if uri.is_empty() {
+        format!("it is no resource; write `ServerResource::function(\"{name}://{{id}}\", {name}::tool())`")
+    } else {
+        format!("`{uri}` is no URI, for example `config://app`")
+    })
 }
 
 /// Returns the URI, or the template of URIs, of a resource.
