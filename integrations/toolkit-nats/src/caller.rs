@@ -78,7 +78,7 @@ impl FleetToolsBuilder {
             }
         }
         let stop = CancellationToken::new();
-        let state = Arc::new(CallerState::new(self.fleet, self.settings, stop.clone()));
+        let state = Arc::new(CallerState::new(self.fleet, self.settings, stop.clone())?);
         let guard = Arc::new(stop.drop_guard());
         discovery::start(&state).await?;
         Ok(FleetTools { state, _guard: guard })
@@ -118,7 +118,8 @@ impl FleetTools {
         catalog.tools.values().map(|tool| FleetTool::new(self.clone(), tool.clone())).collect()
     }
 
-    /// Returns a registry with the current tools.
+    /// Returns a registry with the current tools. It has none if no worker is there yet, and workers that start later add
+    /// nothing to it. A live registry [follows](Self::follow) them.
     ///
     /// # Errors
     /// The errors of [`ToolRegistry::from_tools`].
@@ -164,8 +165,8 @@ impl FleetTools {
     }
 }
 
-/// The tools that the workers have now, so that `.tools(fleet)` gives them to an agent. A live registry
-/// [follows](FleetTools::follow) their changes.
+/// The tools that the workers have now, so that `.tools(fleet)` gives them to an agent. Workers that start later add nothing to
+/// it: without workers, there are no tools until the program ends. A live registry [follows](FleetTools::follow) the changes.
 impl IntoRegistrySource for FleetTools {
     fn into_registry_source(self) -> RegistrySource {
         self.tools().into_registry_source()

@@ -226,7 +226,13 @@ impl FleetBuilder {
         }
         let mut servers = Vec::new();
         for server in address.split(',') {
-            let server: ServerAddr = server.trim().parse().map_err(|_| FleetError::address())?;
+            if server.trim().is_empty() {
+                return Err(FleetError::address("is empty, or empty between two commas"));
+            }
+            let server: ServerAddr = server.trim().parse().map_err(|_| FleetError::address("is invalid"))?;
+            if server.host().is_empty() {
+                return Err(FleetError::address("has no host"));
+            }
             // A name without a password is a token.
             redactor.add_encoded(server.password().or(server.username()).unwrap_or_default());
             servers.push(server);

@@ -14,13 +14,14 @@ pub struct FleetError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FleetErrorKind {
-    /// The address cannot be read. The message does not show it, because it may contain a password.
+    /// The address is empty or cannot be read. The message does not show it, because it may contain a password.
     Address,
     /// The prefix, or the name of a caller or a worker, has other characters than letters, digits, `-` and `_`.
     Prefix,
     /// The address is outside of this machine, and the connection has no TLS or no credentials.
     Insecure,
-    /// No server answers, the server refuses, the connection has ended, or the file with credentials cannot be read.
+    /// No server answers, the server refuses, the connection has ended, the file with credentials cannot be read, or
+    /// the system has no random numbers.
     Connection,
     /// The permissions of the server do not allow a subject that the worker or the caller needs.
     Permission,
@@ -33,9 +34,10 @@ impl FleetError {
         Self { kind, message }
     }
 
-    pub(crate) fn address() -> Self {
-        let message = "the address of the fleet is invalid; write it as `nats://host:4222` or `tls://host`";
-        Self::new(FleetErrorKind::Address, message.to_owned())
+    pub(crate) fn address(fault: &str) -> Self {
+        let message =
+            format!("the address of the fleet {fault}; write it as `nats://host:4222` or `tls://host`");
+        Self::new(FleetErrorKind::Address, message)
     }
 
     pub(crate) fn prefix(text: &str) -> Self {

@@ -23,13 +23,14 @@ use identity::Verify;
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
-use toolkit_core::registry::IntoRegistrySource;
+use toolkit_core::registry::{IntoRegistrySource, RegistrySource};
 use toolkit_core::{BuildError, Dispatcher};
 
 /// A worker: serves the tools of a dispatcher to the callers of a [`Fleet`].
 ///
 /// Workers with the same definitions share the calls. A worker checks arguments, permissions and limits itself, because
-/// each call passes its dispatcher. Tools and middleware find the caller as the extension [`RemoteCaller`].
+/// each call passes its dispatcher. Tools take the caller as state, `#[state] caller: &RemoteCaller`. Middleware finds it as
+/// the extension [`RemoteCaller`].
 ///
 /// ```no_run
 /// use toolkit_ai::middleware::{PermissionRule, Permissions};
@@ -60,6 +61,10 @@ pub struct Worker {
     pub(super) ledger: Option<CallLedger>,
 }
 
+/// Serves the tools of a dispatcher.
+///
+/// A registry with tools that take a [`RemoteCaller`] must declare this state with
+/// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state).
 impl From<Dispatcher> for Worker {
     fn from(dispatcher: Dispatcher) -> Self {
         Self {
@@ -81,9 +86,18 @@ impl Worker {
     /// Creates a worker for the tools of a registry. It follows the changes of a [live](toolkit_core::LiveRegistry) one.
     /// To serve a part of a registry, pass a [view](toolkit_core::ToolRegistry) of it.
     ///
+    /// If a tool has a parameter of the type [`RemoteCaller`], a live registry must declare this state with
+    /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state). A fixed registry need not declare it.
+    ///
     /// # Errors
     /// The errors of [`Dispatcher::new`].
     pub fn new(registry: impl IntoRegistrySource) -> Result<Self, BuildError> {
+        let registry = match registry.into_registry_source() {
+            RegistrySource::Fixed(registry) => {
+                Arc::unwrap_or_clone(registry).with_run_state::<RemoteCaller>().into_registry_source()
+            }
+            live => live,
+        };
         let dispatcher = Dispatcher::new(registry)?;
         Ok(Self { has_rules: false, ..Self::from(dispatcher) })
     }
@@ -117,8 +131,10 @@ impl Worker {
     }
 
     /// Sets the function that checks the signed token of each call: it returns who calls, or why the token is refused.
-    /// A call without a token is anonymous. The signature, the audience and the end of the token are the function's to
-    /// check.
+    /// The signature, the audience and the end of the token are the function's to check.
+    ///
+    /// **A call without a token is not refused: it runs as an anonymous call.** The function is not asked about it, so a tool
+    /// or a middleware that needs a caller must refuse calls whose [`RemoteCaller::identity`] is `None`.
     pub fn with_verifier<E: Into<Box<dyn Error + Send + Sync>>>(
         mut self,
         verify: impl Fn(&str) -> Result<Identity, E> + Send + Sync + 'static,

@@ -3,7 +3,8 @@
 use crate::{Nothing, add, call, registry, server};
 use futures_util::StreamExt as _;
 use serde_json::Value;
-use toolkit_ai::{ClosureTool, ToolContext};
+use toolkit_ai::ClosureTool;
+use toolkit_ai::prelude::*;
 use toolkit_nats::{
     CallFailure, Fleet, FleetErrorKind, FleetTools, Identity, RemoteCaller, RunningWorker, Worker,
 };
@@ -27,12 +28,42 @@ async fn an_address_outside_of_this_machine_needs_tls_and_credentials() {
     }
     let error = Fleet::builder("nats://192.0.2.1").token("t").connect().await.unwrap_err();
     assert_eq!(error.kind(), FleetErrorKind::Insecure);
-    assert_eq!(Fleet::connect("nats://[").await.unwrap_err().kind(), FleetErrorKind::Address);
+    for (address, fault) in [
+        ("nats://[", "is invalid"),
+        ("", "is empty, or empty between two commas"),
+        ("nats://127.0.0.1, ", "is empty, or empty between two commas"),
+        ("nats://", "has no host"),
+    ] {
+        let error = Fleet::connect(address).await.unwrap_err();
+        assert_eq!(error.kind(), FleetErrorKind::Address, "{address}");
+        let start = format!("the address of the fleet {fault}; write it as `nats://host:4222`");
+        assert!(error.to_string().starts_with(&start), "{address}: {error}");
+    }
     let prefix = Fleet::builder("nats://127.0.0.1").prefix("a.b").connect().await;
     assert_eq!(prefix.unwrap_err().kind(), FleetErrorKind::Prefix);
     // With `insecure`, the connection is tried.
     let refused = Fleet::builder("nats://0.0.0.0:1").insecure().connect().await.unwrap_err();
     assert_eq!(refused.kind(), FleetErrorKind::Connection);
+}
+
+/// Say who calls.
+#[tool]
+fn caller_as_state(#[state] caller: &RemoteCaller) -> String {
+    caller.identity.as_ref().map_or("anonymous", |identity| identity.as_str()).to_owned()
+}
+
+#[tokio::test]
+async fn a_tool_takes_its_caller_as_state() {
+    let Some(fleet) = server::fleet().await else { return };
+    let worker = Worker::new(tools![caller_as_state]).unwrap().trust_subjects();
+    let _worker = worker.start(&fleet).await.unwrap();
+    let tools = FleetTools::builder(&fleet).name("ada").join().await.unwrap();
+    assert_eq!(call(&tools, "caller_as_state", "{}").await.to_text(), "ada");
+    // The registry of a dispatcher declares the state itself.
+    let undeclared = Dispatcher::new(tools![caller_as_state]).map(drop).unwrap_err();
+    assert!(undeclared.to_string().contains("RemoteCaller"), "{undeclared}");
+    let registry = ToolRegistry::from_tools(tools![caller_as_state]).unwrap();
+    assert!(Dispatcher::new(registry.with_run_state::<RemoteCaller>()).is_ok());
 }
 
 #[tokio::test]

@@ -26,7 +26,7 @@ pub enum OpenApiErrorKind {
     Document,
     /// The overlay is no document of Overlay 1, or an action of it cannot be applied.
     Overlay,
-    /// The document cannot be fetched, or a setting of the requests is not legal.
+    /// The document cannot be fetched, or a setting of the requests is not legal, such as an empty secret.
     Request,
     /// An adapted tool is faulty, or a rule of the server [selects no tool](toolkit_core::Dispatcher::check).
     Build,
@@ -42,12 +42,23 @@ impl OpenApiError {
     /// Creates the error of a text that is no document: `fault` follows the words "the document".
     #[cfg(feature = "client")]
     pub(crate) fn of_document(kind: OpenApiErrorKind, fault: impl fmt::Display) -> Self {
-        Self::new(kind, format!("the document {fault}"))
+        Self::of_text(kind, "the document", fault)
+    }
+
+    /// Creates the error of a text: `fault` follows `role`, which says what the text is.
+    #[cfg(feature = "client")]
+    pub(crate) fn of_text(kind: OpenApiErrorKind, role: impl fmt::Display, fault: impl fmt::Display) -> Self {
+        Self::new(kind, format!("{role} {fault}"))
     }
 
     #[cfg(feature = "client")]
-    pub(crate) fn too_long(length: impl fmt::Display, limit: impl fmt::Display) -> Self {
-        Self::of_document(OpenApiErrorKind::TooLarge, format_args!("has {length} bytes, more than {limit}"))
+    pub(crate) fn too_long(
+        role: impl fmt::Display,
+        length: impl fmt::Display,
+        limit: impl fmt::Display,
+    ) -> Self {
+        let fault = format_args!("has {length} bytes, more than {limit}");
+        Self::of_text(OpenApiErrorKind::TooLarge, role, fault)
     }
 
     /// Returns the kind of failure.

@@ -73,6 +73,12 @@ async fn json_is_trimmed_with_a_word_of_how_to_get_more() {
     assert_eq!(output.to_text(), kept);
     let message = "`pets` has 5 items; the first 2 are shown. There are more pages. To get other parts, use `page`, `per_page`.";
     assert_eq!((output.message(), output.structured()), (message, None));
+    // A field that the program has misspelt.
+    let builder = service.builder().answer_fields("call", ["totl", "pets.name"]);
+    let tools = registry(builder, document("get", "/plain", operation.clone()));
+    let output = tools.call("call", "{}").await.unwrap();
+    let message = "The program keeps only the fields `totl`, `pets.name`, and the answer has none of them.";
+    assert!(output.message().ends_with(message), "{}", output.message());
     // Without settings, the answer is whole, and programs get it as a value.
     let tools = registry(service.builder(), document("get", "/pets", operation));
     let output = tools.call("call", "{}").await.unwrap();

@@ -6,7 +6,8 @@ use axum::http::Response;
 use serde_json::{Value, json};
 use std::io;
 use toolkit_ai::{State, ToolError};
-use toolkit_openapi::client::{CallerCredentials, ClientCredentials, Credentials};
+use toolkit_openapi::OpenApiErrorKind;
+use toolkit_openapi::client::{CallerCredentials, ClientCredentials, Credentials, OpenApiTools};
 
 /// Returns a document with an operation that needs one of these ways, and the schemes.
 fn secured(ways: Value, token_url: &str) -> Value {
@@ -61,6 +62,45 @@ async fn each_scheme_has_its_place() {
         let request = service.requests().pop().unwrap();
         assert_eq!((request.line.as_str(), request.header(name)), (line, value));
     }
+}
+
+#[tokio::test]
+async fn a_credential_that_does_not_fit_its_scheme_is_an_error_before_the_first_call() {
+    let service = Recorder::start(|_, _| json_answer(200, &json!({}))).await;
+    let of = Credentials::new;
+    for (scheme, credentials, reason) in [
+        ("header", of().with_secret("header", " "), "the secret is empty"),
+        ("header", of().with_basic("header", "ada", "s3cret"), "it is an API key; use `with_secret`"),
+        ("bearer", of().with_basic("bearer", "ada", "s3cret"), "it is a token; use `with_secret`"),
+        ("basic", of().with_secret("basic", "s3cret"), "it is a user name and a password; use `with_basic`"),
+    ] {
+        let document = secured(json!([{scheme: []}]), "");
+        let builder = service.builder().credentials(credentials.clone());
+        let error = builder.read_document(&document.to_string()).unwrap_err();
+        assert_eq!(error.kind(), OpenApiErrorKind::Request);
+        let expected = format!("the credentials for `{scheme}` cannot be used: {reason}");
+        assert_eq!(error.to_string(), expected);
+        // Those of a caller are only known at the call.
+        let callers = CallerCredentials::new().with(service.host(), credentials);
+        let tools = registry(service.builder(), document);
+        let error = call_with(&tools, json!({}), State::new().with(callers)).await.unwrap_err();
+        assert!(error.message().contains(&expected), "{error}");
+    }
+    let empty = of().with_source("header", |_| async { Ok::<_, io::Error>("") });
+    let tools = registry(service.builder().credentials(empty), secured(json!([{"header": []}]), ""));
+    let error = tools.call("call", "{}").await.unwrap_err();
+    assert!(error.message().contains("`header` cannot be used: the secret is empty"), "{error}");
+    assert_eq!(service.requests().len(), 0);
+}
+
+#[test]
+fn credentials_for_a_scheme_that_the_document_does_not_have_are_an_issue() {
+    let credentials = Credentials::new().with_secret("Bearer_", "a").with_basic("other", "ada", "b");
+    let builder = OpenApiTools::builder().credentials(credentials);
+    let toolset = builder.read_document(&secured(json!([]), "").to_string()).unwrap();
+    let issues: Vec<String> = toolset.issues().iter().map(ToString::to_string).collect();
+    let expected = ["`Bearer_`; did you mean `bearer`?", "`other`"];
+    assert_eq!(issues, expected.map(|name| format!("No security scheme has the name {name}")));
 }
 
 #[tokio::test]

@@ -98,9 +98,43 @@ fn an_operation_that_cannot_be_read_is_an_issue_with_its_place() {
         (r#"{"openapi": "#, "no valid JSON"),
         (" \n", "the document is empty"),
         ("petstore.yaml", "`from_file` and `read_file` take a path"),
+        (
+            "<!DOCTYPE html>\n<html><p>a: b</p></html>",
+            "the document is an HTML page or XML, not JSON or YAML;",
+        ),
+        ("<html></html>", "a service often has its document at `/openapi.json`"),
     ] {
         let error = OpenApiTools::from_document(text).unwrap_err();
         assert!(error.to_string().contains(part), "{error}");
+    }
+    let error = OpenApiTools::from_file("nowhere/petstore.yaml").unwrap_err().to_string();
+    assert!(error.starts_with("the document `nowhere/petstore.yaml` cannot be read: "), "{error}");
+}
+
+#[test]
+fn a_path_in_place_of_a_text_is_a_fault_of_this_text() {
+    let document = r#"{"openapi": "3.1.0", "paths": {}}"#;
+    let advice = "is one line without members; read the file and give its text";
+    let overlay = OpenApiTools::builder().overlay("overlay.yaml").read_document(document).unwrap_err();
+    assert_eq!(overlay.to_string(), format!("the overlay {advice}"));
+    let common = OpenApiTools::builder().document("common.json", "docs/common.json");
+    let error = common.read_document(document).unwrap_err();
+    assert_eq!(error.to_string(), format!("the document `common.json` {advice}"));
+    let faulty = OpenApiTools::builder().overlay("{").read_document(document).unwrap_err().to_string();
+    assert!(faulty.starts_with("the overlay is no valid JSON: "), "{faulty}");
+}
+
+#[test]
+fn a_document_without_operations_is_an_issue() {
+    for (text, advice) in [
+        (r#"{"openapi": "3.1.0", "tags": []}"#, ""),
+        (r#"{"openapi": "3.1.0", "paths": {}}"#, ""),
+        (r#"{"openapi": "3.1.0", "pahts": {"/a": {"get": {}}}}"#, "; rename `pahts` to `paths`"),
+        (r#"{"swagger": "2.0", "Paths": {"/a": {"get": {}}}}"#, "; rename `Paths` to `paths`"),
+    ] {
+        let toolset = OpenApiTools::from_document(text).unwrap();
+        let expected = format!("The document has no operations under `paths`, so it gives no tools{advice}");
+        assert_eq!(issues(&toolset), [expected], "{text}");
     }
 }
 
@@ -251,6 +285,20 @@ fn a_program_chooses_and_changes_operations() {
     assert_eq!(
         issues(&wrong),
         ["No operation has the id `goood`; did you mean `good`?", "No operation has the tag `x`"]
+    );
+    let goood = ["No operation has the id `goood`; did you mean `good`?"];
+    let adapted = builder().adapt("goood", Ok).only_operations(["good"]).read_document(&fault).unwrap();
+    let trimmed = builder().answer_fields("goood", ["id"]).only_operations(["good"]);
+    let trimmed = trimmed.read_document(&fault).unwrap();
+    assert_eq!([issues(&adapted), issues(&trimmed)], [goood, goood]);
+    let wrong = builder().only_methods(["FETCH", "head"]).only_paths(["/goodd", "/g"]);
+    let wrong = wrong.read_document(&fault).unwrap();
+    assert_eq!(
+        issues(&wrong),
+        [
+            "No operation has the method `FETCH`; did you mean `patch`?",
+            "No path begins with `/goodd`; did you mean `/good`?"
+        ]
     );
 
     let overlay = json!({"overlay": "1.0.0", "actions": [

@@ -7,9 +7,9 @@ use super::fleet_event::FleetEvent;
 use super::members::Members;
 use super::replies::Replies;
 use crate::fleet::Fleet;
+use crate::fleet_error::FleetError;
 use arc_swap::ArcSwap;
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher as _;
+use data_encoding::HEXLOWER;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use tokio::sync::{Notify, broadcast, watch};
@@ -46,10 +46,16 @@ impl CallerStatistics {
     }
 }
 
-/// Returns a text that other programs cannot guess. The keys of the hashers are random.
-fn secret() -> String {
-    let [one, other] = [0, 1].map(|part| RandomState::new().hash_one(part));
-    format!("{one:016x}{other:016x}")
+/// Returns a text that other programs cannot guess.
+///
+/// # Errors
+/// The system has no random numbers.
+fn secret() -> Result<String, FleetError> {
+    let mut bytes = [0; 16];
+    match getrandom::fill(&mut bytes) {
+        Ok(()) => Ok(HEXLOWER.encode(&bytes)),
+        Err(error) => Err(FleetError::lost(format_args!("the system has no random numbers: {error}"))),
+    }
 }
 
 pub(super) struct CallerState {
@@ -74,10 +80,14 @@ pub(super) struct CallerState {
 }
 
 impl CallerState {
-    pub(super) fn new(fleet: Fleet, settings: CallerSettings, stop: CancellationToken) -> Self {
-        Self {
+    pub(super) fn new(
+        fleet: Fleet,
+        settings: CallerSettings,
+        stop: CancellationToken,
+    ) -> Result<Self, FleetError> {
+        Ok(Self {
             id: fleet.unique_id(),
-            owner: secret(),
+            owner: secret()?,
             next_call: AtomicU64::new(0),
             replies: Replies::new(fleet.client.new_inbox()),
             current: ArcSwap::default(),
@@ -89,7 +99,7 @@ impl CallerState {
             stop,
             fleet,
             settings,
-        }
+        })
     }
 
     pub(super) fn catalog(&self) -> Arc<Catalog> {

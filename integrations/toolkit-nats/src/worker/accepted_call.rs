@@ -211,7 +211,7 @@ impl AcceptedCall {
         }
         let state = self.state.clone();
         let reply = self.reply.clone();
-        let run = run.with_extension(caller).on_progress(move |progress| {
+        let run = run.with_state(caller.clone()).with_extension(caller).on_progress(move |progress| {
             state.send_now(reply.clone(), &Frame::Progress(progress.fraction, progress.message));
         });
         self.offer.dispatcher.clone().with_hard_limit(left).with_run(run)

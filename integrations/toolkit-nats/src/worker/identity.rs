@@ -35,16 +35,20 @@ impl Identity {
     }
 }
 
-/// The caller of a tool on a worker: an extension of the call's context.
+/// The caller of a tool on a worker: state of the call, and an extension of its context for middleware.
 ///
 /// ```
-/// use toolkit_ai::ToolContext;
-/// use toolkit_nats::RemoteCaller;
+/// use toolkit_ai::prelude::*;
+/// use toolkit_nats::{RemoteCaller, Worker};
 ///
-/// fn who(context: &ToolContext) -> &str {
-///     let caller = context.extension::<RemoteCaller>();
-///     caller.and_then(|caller| caller.identity.as_ref()).map_or("somebody", |identity| identity.as_str())
+/// /// Say who calls.
+/// #[tool]
+/// fn who(#[state] caller: &RemoteCaller) -> String {
+///     caller.identity.as_ref().map_or("anonymous", |identity| identity.as_str()).to_owned()
 /// }
+///
+/// let worker = Worker::new(tools![who])?;
+/// # Ok::<(), BuildError>(())
 /// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]

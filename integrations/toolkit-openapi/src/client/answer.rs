@@ -17,7 +17,7 @@ use toolkit_core::ToolOutput;
 use toolkit_core::redaction::{Redacted, Redactor, Unread};
 use toolkit_core::schema::violations;
 use toolkit_http::client::{header_text, is_json, media_type, redacted_headers};
-use trim::{chosen, cut_lists};
+use trim::{chosen, cut_lists, is_hollow};
 
 /// What of the JSON answers is kept.
 #[derive(Debug)]
@@ -106,6 +106,12 @@ impl Answer {
             notes.push("There are more pages.".to_owned());
         }
         notes.extend(paging(operation).filter(|_| !notes.is_empty()));
+        if is_hollow(&shown) && !is_hollow(&value) {
+            let fields = settings.fields.get(&operation.id).map_or(&[][..], Vec::as_slice).join("`, `");
+            notes.push(format!(
+                "The program keeps only the fields `{fields}`, and the answer has none of them."
+            ));
+        }
         let exact = exact_text(&shown, self.text().as_str());
         let is_exact = exact.is_none();
         // A value nested too deeply for JSON text came from JSON text, so there is none.

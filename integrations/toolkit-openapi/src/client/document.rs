@@ -18,7 +18,7 @@ pub(crate) use issue::OperationFault;
 pub use limits::OpenApiLimits;
 pub(crate) use node::{Node, below};
 pub(crate) use overlay::apply_overlay;
-pub(crate) use parse::parse_document;
+pub(crate) use parse::{TextRole, parse_document};
 
 use crate::error::{OpenApiError, OpenApiErrorKind};
 use node::push_below;
@@ -82,7 +82,8 @@ impl Document {
     ) -> Result<Self, OpenApiError> {
         let mut others = Map::new();
         for (other, text) in more {
-            others.insert(join(address, other), parse_document(text, limits)?);
+            let value = parse_document(text, TextRole::Referenced(other), limits)?;
+            others.insert(join(address, other), value);
         }
         let version =
             version(&root).map_err(|fault| OpenApiError::of_document(OpenApiErrorKind::Document, fault))?;
@@ -248,6 +249,14 @@ impl Document {
             self.anchors.get(&(root.clone(), fragment.into_owned())).ok_or_else(missing)?.clone()
         };
         self.at(&target).ok_or_else(missing)
+    }
+
+    /// Returns the security schemes, with their names.
+    pub(crate) fn security_schemes(&self) -> Vec<(&str, Node<'_>)> {
+        if self.version == Version::Swagger2 {
+            return self.root().members("securityDefinitions");
+        }
+        self.root().get("components").map(|node| node.members("securitySchemes")).unwrap_or_default()
     }
 
     /// Returns the security scheme called `name`.

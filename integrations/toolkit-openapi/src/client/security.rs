@@ -6,7 +6,10 @@ mod scheme;
 pub use client_credentials::ClientCredentials;
 pub(crate) use scheme::{Authorization, authorize, is_open};
 
+use crate::client::document::{Document, OpenApiIssue};
+use crate::error::{OpenApiError, OpenApiErrorKind};
 use client_credentials::AccessTokens;
+use scheme::unfit;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
@@ -35,6 +38,9 @@ enum Credential {
 /// A request has the credentials of the first way to authenticate that the document names for the operation and that
 /// is complete here. The credentials are sent only to the servers of the document, and neither the model nor `Debug`,
 /// an error or an event shows them.
+///
+/// A secret that is empty or does not fit the type of its scheme is an error when the document is read. Credentials of a
+/// [caller](CallerCredentials) are only known at the call, and fail it.
 ///
 /// ```
 /// use toolkit_ai::openapi::client::{ClientCredentials, Credentials};
@@ -102,6 +108,28 @@ impl Credentials {
     pub fn with_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
+    }
+
+    /// Compares the credentials with the security schemes of a document. A scheme that the document does not have is an
+    /// issue, because the credentials may be for several documents.
+    ///
+    /// # Errors
+    /// A secret is empty, or cannot be used for its scheme. The error shows no secret.
+    pub(crate) fn check(&self, document: &Document) -> Result<Vec<OpenApiIssue>, OpenApiError> {
+        let mut issues = Vec::new();
+        let schemes = document.security_schemes();
+        for (name, credential) in &self.schemes {
+            let scheme = document.security_scheme(name);
+            if !schemes.iter().any(|(known, _)| known == name) {
+                let known = schemes.iter().map(|(known, _)| *known);
+                issues.push(OpenApiIssue::unknown("No security scheme has the name", name, known));
+            }
+            if let Some(reason) = unfit(credential, scheme) {
+                let message = format!("the credentials for `{name}` cannot be used: {reason}");
+                return Err(OpenApiError::new(OpenApiErrorKind::Request, message));
+            }
+        }
+        Ok(issues)
     }
 
     fn with_credential(mut self, scheme: impl Into<String>, credential: Credential) -> Self {

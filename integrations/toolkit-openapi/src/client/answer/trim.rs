@@ -26,6 +26,15 @@ pub(super) fn chosen(value: &Value, fields: &[impl AsRef<str>]) -> Value {
     }
 }
 
+/// Returns whether nothing is in a value but empty objects and lists.
+pub(super) fn is_hollow(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().all(is_hollow),
+        Value::Object(members) => members.values().all(is_hollow),
+        _ => false,
+    }
+}
+
 /// Cuts all lists after `limit` items. Returns a sentence for each cut list, up to five.
 pub(super) fn cut_lists(value: &mut Value, limit: usize) -> Vec<String> {
     const SENTENCES: usize = 5;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use toolkit_core::foreign::shorten;
+use toolkit_core::schema::nearest;
 
 /// The maximum length of a message, in characters.
 const LONGEST: usize = 512;
@@ -20,6 +21,16 @@ pub struct OpenApiIssue {
 impl OpenApiIssue {
     pub(crate) fn new(place: &str, message: impl Into<String>) -> Self {
         Self { place: shorten(place.to_owned(), LONGEST), message: shorten(message.into(), LONGEST) }
+    }
+
+    /// Creates the issue of a name that the program has and the document has not. `fault` comes before the name, such as
+    /// "No operation has the id".
+    pub(crate) fn unknown<'k>(fault: &str, name: &str, known: impl IntoIterator<Item = &'k str>) -> Self {
+        let advice = match nearest(name, known).first() {
+            Some(near) => format!("; did you mean `{near}`?"),
+            None => String::new(),
+        };
+        Self::new("", format!("{fault} `{name}`{advice}"))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::json_path::JsonPath;
 use super::limits::OpenApiLimits;
-use super::parse::parse_document;
+use super::parse::{TextRole, parse_document};
 use crate::error::{OpenApiError, OpenApiErrorKind};
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ pub(crate) fn apply_overlay(
     limits: &OpenApiLimits,
 ) -> Result<(), OpenApiError> {
     let faulty = |fault: &str| OpenApiError::new(OpenApiErrorKind::Overlay, format!("the overlay {fault}"));
-    let overlay = parse_document(text, limits)?;
+    let overlay = parse_document(text, TextRole::Overlay, limits)?;
     let version = overlay
         .get("overlay")
         .map(|version| version.as_str().map_or_else(|| version.to_string(), str::to_owned));

@@ -11,40 +11,84 @@ use std::fmt;
 /// The maximum length of all names around a value, in bytes. Places in a document are made of these names.
 const LONGEST_NAMES: usize = 4 << 10;
 
+/// What a text is: the word for it in messages.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum TextRole<'a> {
+    Document,
+    /// A document for the references to this address.
+    Referenced(&'a str),
+    Overlay,
+}
+
+impl fmt::Display for TextRole<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Document => f.write_str("the document"),
+            Self::Referenced(address) => write!(f, "the document `{address}`"),
+            Self::Overlay => f.write_str("the overlay"),
+        }
+    }
+}
+
+impl TextRole<'_> {
+    /// Returns what is wrong with a text that is a path or an address.
+    fn one_line(self) -> &'static str {
+        match self {
+            Self::Document => {
+                "is one line without members; `from_file` and `read_file` take a path, `from_address` and \
+                 `read_address` an address"
+            }
+            Self::Referenced(_) | Self::Overlay => {
+                "is one line without members; read the file and give its text"
+            }
+        }
+    }
+}
+
+/// The fault of a page where a document was expected.
+const PAGE: &str =
+    "is an HTML page or XML, not JSON or YAML; a service often has its document at `/openapi.json`";
+
 /// Parses a document in JSON, or in YAML with the feature `yaml`.
 ///
 /// Examples that are objects or lists are left out: definitions show only single values as examples, and large
 /// documents consist of such examples for a good part.
-pub(crate) fn parse_document(text: &str, limits: &OpenApiLimits) -> Result<Value, OpenApiError> {
+pub(crate) fn parse_document(
+    text: &str,
+    role: TextRole<'_>,
+    limits: &OpenApiLimits,
+) -> Result<Value, OpenApiError> {
     let length = text.len();
     let limit = limits.document_bytes;
     if length > limit {
-        return Err(OpenApiError::too_long(length, limit));
+        return Err(OpenApiError::too_long(role, length, limit));
     }
     let text = text.trim_start_matches('\u{feff}');
     let words = text.trim();
     if words.is_empty() {
-        return Err(OpenApiError::of_document(OpenApiErrorKind::Syntax, "is empty"));
+        return Err(OpenApiError::of_text(OpenApiErrorKind::Syntax, role, "is empty"));
+    }
+    // A merge key of YAML begins with `<<`.
+    if words.starts_with('<') && !words.starts_with("<<") {
+        return Err(OpenApiError::of_text(OpenApiErrorKind::Syntax, role, PAGE));
     }
     if !words.contains(['\n', '{']) && !words.contains(": ") {
-        let message = "is one line without members; `from_file` and `read_file` take a path, `from_address` and \
-                       `read_address` an address";
-        return Err(OpenApiError::of_document(OpenApiErrorKind::Syntax, message));
+        return Err(OpenApiError::of_text(OpenApiErrorKind::Syntax, role, role.one_line()));
     }
     let values = allowed(limits, length);
     let left = Left::new(values, length.saturating_mul(limits.values_per_byte).max(length));
     let seed = ValueSeed { left: &left, place: Place::Keyword, names: 0 };
     let parsed = if text.trim_start().starts_with('{') { json(text, seed) } else { yaml(text, seed) };
     match left.fault.get() {
-        Some(TooLarge::Values) => Err(OpenApiError::of_document(
-            OpenApiErrorKind::TooLarge,
-            format_args!("has more than {values} values"),
-        )),
-        Some(TooLarge::Names) => {
-            let message = format!("has a value below names of more than {LONGEST_NAMES} bytes");
-            Err(OpenApiError::of_document(OpenApiErrorKind::TooLarge, message))
+        Some(TooLarge::Values) => {
+            let fault = format!("has more than {values} values");
+            Err(OpenApiError::of_text(OpenApiErrorKind::TooLarge, role, fault))
         }
-        None => parsed.map_err(|fault| OpenApiError::of_document(OpenApiErrorKind::Syntax, fault)),
+        Some(TooLarge::Names) => {
+            let fault = format!("has a value below names of more than {LONGEST_NAMES} bytes");
+            Err(OpenApiError::of_text(OpenApiErrorKind::TooLarge, role, fault))
+        }
+        None => parsed.map_err(|fault| OpenApiError::of_text(OpenApiErrorKind::Syntax, role, fault)),
     }
 }
 

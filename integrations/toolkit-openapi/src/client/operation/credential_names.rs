@@ -1,6 +1,6 @@
 //! The names that only the program sends: those of API keys, and headers of its own.
 
-use crate::client::document::{Document, Version};
+use crate::client::document::Document;
 use std::collections::BTreeSet;
 
 /// Headers that the program, the document's security schemes or the HTTP client set, never an argument.
@@ -30,16 +30,8 @@ pub(crate) struct CredentialNames(BTreeSet<(String, String)>);
 
 impl CredentialNames {
     pub(crate) fn new(document: &Document) -> Self {
-        let schemes = match document.version() {
-            Version::Swagger2 => document.root().members("securityDefinitions"),
-            _ => document
-                .root()
-                .get("components")
-                .map(|node| node.members("securitySchemes"))
-                .unwrap_or_default(),
-        };
         let mut names = BTreeSet::new();
-        for (_, scheme) in schemes {
+        for (_, scheme) in document.security_schemes() {
             let Ok(scheme) = document.resolve(scheme) else { continue };
             if scheme.text("type") == Some("apiKey")
                 && let (Some(location), Some(name)) = (scheme.text("in"), scheme.text("name"))

@@ -1,8 +1,14 @@
 //! The choice of operations.
 
+use crate::client::document::OpenApiIssue;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
+
+/// The members of a path that are operations.
+pub(super) const METHODS: [&str; 9] =
+    ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
 
 /// An operation of a document, for choosing it.
 #[derive(Debug, Clone, Copy)]
@@ -38,14 +44,47 @@ type Condition = dyn Fn(&OperationInfo<'_>) -> bool + Send + Sync;
 #[derive(Clone, Default)]
 pub(crate) struct Choice {
     conditions: Vec<Arc<Condition>>,
-    /// The ids and tags that the program named.
+    /// What the program named: to choose operations, or to change them.
     pub(crate) operations: Vec<String>,
     pub(crate) tags: Vec<String>,
+    pub(crate) methods: Vec<String>,
+    pub(crate) paths: Vec<String>,
 }
 
 impl Choice {
     pub(crate) fn add(&mut self, condition: impl Fn(&OperationInfo<'_>) -> bool + Send + Sync + 'static) {
         self.conditions.push(Arc::new(condition));
+    }
+
+    /// Returns the issues of names that the program has and no operation of the document.
+    pub(super) fn unknown(&self, all: &[OperationInfo<'_>]) -> Vec<OpenApiIssue> {
+        let mut issues = Vec::new();
+        let ids: BTreeSet<&str> = all.iter().map(|operation| operation.id).collect();
+        for id in self.operations.iter().filter(|id| !ids.contains(id.as_str())) {
+            issues.push(OpenApiIssue::unknown("No operation has the id", id, ids.iter().copied()));
+        }
+        let tags: BTreeSet<&str> = all.iter().flat_map(OperationInfo::tags).collect();
+        for tag in self.tags.iter().filter(|tag| !tags.contains(tag.as_str())) {
+            issues.push(OpenApiIssue::unknown("No operation has the tag", tag, tags.iter().copied()));
+        }
+        // A filter may name methods that another document has.
+        let methods: BTreeSet<&str> = all.iter().map(|operation| operation.method).chain(METHODS).collect();
+        for method in &self.methods {
+            if !methods.iter().any(|known| known.eq_ignore_ascii_case(method)) {
+                issues.push(OpenApiIssue::unknown(
+                    "No operation has the method",
+                    method,
+                    methods.iter().copied(),
+                ));
+            }
+        }
+        let paths: BTreeSet<&str> = all.iter().map(|operation| operation.path).collect();
+        for start in &self.paths {
+            if !paths.iter().any(|path| path.starts_with(start)) {
+                issues.push(OpenApiIssue::unknown("No path begins with", start, paths.iter().copied()));
+            }
+        }
+        issues
     }
 
     pub(super) fn includes(&self, operation: &OperationInfo<'_>) -> bool {

@@ -1,7 +1,7 @@
 //! The operations of a document become tools.
 
 use super::arguments::ArgumentsDraft;
-use super::choice::{Choice, Namespaces};
+use super::choice::{Choice, METHODS, Namespaces, OperationInfo};
 use super::described_answers::{output_place, responses, written_schema};
 use super::found_operation::{FoundOperation, description, info, metadata, security, unnamed};
 use super::names::{Unnamed, tool_names};
@@ -23,9 +23,6 @@ use toolkit_core::foreign::{SchemaLimits, checked_parameters, checked_schema, sh
 use toolkit_core::schema::__private::MAX_DEPTH;
 use toolkit_core::schema::nearest;
 use toolkit_core::{ToolDefinition, ToolName};
-
-/// The members of a path that are operations.
-const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
 
 /// An operation as a tool.
 #[derive(Debug, Clone)]
@@ -122,6 +119,9 @@ impl<'d> Reader<'d> {
         // A path may be a reference to the operations of another one.
         let mut budget = Budget::new(self.budget.limit);
         let paths = self.document.root().members("paths");
+        if paths.is_empty() {
+            self.issue("", without_paths(self.document));
+        }
         let count = paths.len();
         for (index, (path, item)) in paths.into_iter().enumerate() {
             if !path.starts_with('/') {
@@ -193,19 +193,10 @@ impl<'d> Reader<'d> {
         }
     }
 
-    /// Returns the operations that the program chose. Chosen ids and tags that no operation has are issues.
+    /// Returns the operations that the program chose. What it named and no operation has is an issue.
     fn choose(&mut self, all: Vec<FoundOperation<'d>>) -> Vec<FoundOperation<'d>> {
-        let Choice { operations, tags, .. } = &self.settings.choice;
-        let known_tags: BTreeSet<&str> = all.iter().flat_map(|found| info(found).tags()).collect();
-        let known_ids: BTreeSet<&str> = all.iter().map(|found| found.id.as_str()).collect();
-        for (what, wanted, known) in [("id", operations, &known_ids), ("tag", tags, &known_tags)] {
-            for name in wanted.iter().filter(|name| !known.contains(name.as_str())) {
-                let near = nearest(name, known.iter().copied())
-                    .first()
-                    .map(|near| format!("; did you mean `{near}`?"));
-                self.issue("", format!("No operation has the {what} `{name}`{}", near.unwrap_or_default()));
-            }
-        }
+        let known: Vec<OperationInfo<'_>> = all.iter().map(info).collect();
+        self.issues.extend(self.settings.choice.unknown(&known));
         let is_chosen = |found: &FoundOperation<'d>| {
             let is_disabled =
                 found.node.value.pointer("/x-speakeasy-mcp/disabled") == Some(&Value::Bool(true));
@@ -359,6 +350,17 @@ impl<'d> Reader<'d> {
         let limits = SchemaLimits { bytes: self.settings.limits.schema_bytes, depth: MAX_DEPTH };
         Ok(schema.and_then(|schema| checked_schema(schema, limits, &mut Vec::new()).ok()))
     }
+}
+
+/// Returns the message for a document without paths.
+fn without_paths(document: &Document) -> String {
+    let members = document.root().value.as_object();
+    let names = members.into_iter().flatten().map(|(name, _)| name.as_str());
+    let advice = match nearest("paths", names).first() {
+        Some(near) if *near != "paths" => format!("; rename `{near}` to `paths`"),
+        _ => String::new(),
+    };
+    format!("The document has no operations under `paths`, so it gives no tools{advice}")
 }
 
 /// What the arguments of an operation become.

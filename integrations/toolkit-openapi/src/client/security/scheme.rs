@@ -49,6 +49,30 @@ fn placement(scheme: &Value) -> Option<Placement> {
     }
 }
 
+/// The reason why a secret without characters cannot be used.
+const EMPTY: &str = "the secret is empty";
+
+/// Returns why a credential cannot be used for a scheme, if it cannot. The reason shows no secret. Without a scheme, only an
+/// empty secret is a reason.
+pub(super) fn unfit(credential: &Credential, scheme: Option<&Value>) -> Option<&'static str> {
+    if matches!(credential, Credential::Secret(secret) if secret.trim().is_empty()) {
+        return Some(EMPTY);
+    }
+    let scheme = scheme.filter(|scheme| placement(scheme).is_some())?;
+    let text = |member: &str| scheme.get(member).and_then(Value::as_str).unwrap_or_default();
+    let is_basic = match text("type") {
+        "basic" => true,
+        "http" => text("scheme").eq_ignore_ascii_case("basic"),
+        _ => false,
+    };
+    match credential {
+        Credential::Secret(_) if is_basic => Some("it is a user name and a password; use `with_basic`"),
+        Credential::Basic { .. } if text("type") == "apiKey" => Some("it is an API key; use `with_secret`"),
+        Credential::Basic { .. } if !is_basic => Some("it is a token; use `with_secret`"),
+        _ => None,
+    }
+}
+
 /// Returns the address that the document names for tokens of clients.
 fn token_url(scheme: &Value) -> Option<&str> {
     let flow = match scheme.get("flows") {
@@ -112,7 +136,13 @@ pub(crate) async fn authorize<'a>(
         else {
             continue;
         };
+        if let Some(reason) = unfit(credential, Some(scheme)) {
+            return Err(unusable(&requirement.scheme, reason));
+        }
         let secret = secret(credential, requirement, scheme, &token_client, &mut authorization).await?;
+        if secret.is_empty() {
+            return Err(unusable(&requirement.scheme, EMPTY));
+        }
         authorization.redactor.add(&secret);
         if let Some(placement) = placement(scheme) {
             place(request, placement, &secret).map_err(|reason| unusable(&requirement.scheme, reason))?;

@@ -2,7 +2,7 @@
 
 use super::OpenApiTools;
 use super::tool::OpenApiTool;
-use crate::client::document::{Document, OpenApiLimits, allowed, apply_overlay, parse_document};
+use crate::client::document::{Document, OpenApiLimits, TextRole, allowed, apply_overlay, parse_document};
 use crate::client::reading::{Namespaces, OperationInfo, OperationTool, Reader, ReaderSettings};
 use crate::client::service::{RequestSettings, Service, fetch_document};
 use crate::error::{OpenApiError, OpenApiErrorKind};
@@ -45,7 +45,7 @@ type Adaptation = Box<dyn Fn(AdaptedTool) -> Result<AdaptedTool, BuildError> + S
 /// ```
 #[must_use]
 pub struct OpenApiToolsBuilder {
-    reader: ReaderSettings,
+    pub(super) reader: ReaderSettings,
     /// The addresses and texts of the documents that references may name.
     documents: Vec<(String, String)>,
     overlays: Vec<String>,
@@ -83,15 +83,18 @@ impl OpenApiToolsBuilder {
         self.only(move |operation| ids.iter().any(|id| id == operation.id))
     }
 
-    /// Takes only operations with one of these methods, in any letter case.
-    pub fn only_methods<T: Into<String>>(self, methods: impl IntoIterator<Item = T>) -> Self {
+    /// Takes only operations with one of these methods, in any letter case. A word that is no method is an issue.
+    pub fn only_methods<T: Into<String>>(mut self, methods: impl IntoIterator<Item = T>) -> Self {
         let methods: Vec<String> = methods.into_iter().map(Into::into).collect();
+        self.reader.choice.methods.extend(methods.iter().cloned());
         self.only(move |operation| methods.iter().any(|method| method.eq_ignore_ascii_case(operation.method)))
     }
 
-    /// Takes only operations whose path begins with one of these texts.
-    pub fn only_paths<T: Into<String>>(self, starts: impl IntoIterator<Item = T>) -> Self {
+    /// Takes only operations whose path begins with one of these texts: `/order` takes `/orders`, too, and `/order/` does
+    /// not. A text with which no path begins is an issue.
+    pub fn only_paths<T: Into<String>>(mut self, starts: impl IntoIterator<Item = T>) -> Self {
         let starts: Vec<String> = starts.into_iter().map(Into::into).collect();
+        self.reader.choice.paths.extend(starts.iter().cloned());
         self.only(move |operation| starts.iter().any(|start| operation.path.starts_with(start)))
     }
 
@@ -108,12 +111,15 @@ impl OpenApiToolsBuilder {
     }
 
     /// Changes the tool of the operation with this id: its name, description, metadata, or arguments. See [`AdaptedTool`].
+    /// An id that no operation has is an issue.
     pub fn adapt(
         mut self,
         operation: impl Into<String>,
         change: impl Fn(AdaptedTool) -> Result<AdaptedTool, BuildError> + Send + Sync + 'static,
     ) -> Self {
-        self.adaptations.push((operation.into(), Box::new(change)));
+        let operation = operation.into();
+        self.reader.choice.operations.push(operation.clone());
+        self.adaptations.push((operation, Box::new(change)));
         self
     }
 
@@ -154,8 +160,8 @@ impl OpenApiToolsBuilder {
     /// Reads a document in JSON, or in YAML with the feature `yaml`.
     ///
     /// # Errors
-    /// The text is too large or no OpenAPI document, an overlay cannot be applied, or an adapted tool is faulty. A fault of
-    /// an operation is an [issue](OpenApiTools::issues) instead.
+    /// The text is too large or no OpenAPI document, an overlay cannot be applied, an adapted tool is faulty, or a
+    /// secret is empty or does not fit its scheme. A fault of an operation is an [issue](OpenApiTools::issues) instead.
     pub fn read_document(self, text: &str) -> Result<OpenApiTools, OpenApiError> {
         self.read(text, "")
     }
@@ -165,14 +171,15 @@ impl OpenApiToolsBuilder {
     /// # Errors
     /// The file cannot be read, or one of [`read_document`](Self::read_document).
     pub fn read_file(self, path: impl AsRef<Path>) -> Result<OpenApiTools, OpenApiError> {
+        let path = path.as_ref();
         let unreadable = |error: io::Error| {
-            let message = format!("the document cannot be read: {error}");
+            let message = format!("the document `{}` cannot be read: {error}", path.display());
             OpenApiError::new(OpenApiErrorKind::File, message)
         };
         let limit = self.reader.limits.document_bytes;
-        let length = fs::metadata(&path).map_err(unreadable)?.len();
+        let length = fs::metadata(path).map_err(unreadable)?.len();
         if usize::try_from(length).is_ok_and(|length| length > limit) {
-            return Err(OpenApiError::too_long(length, limit));
+            return Err(OpenApiError::too_long(TextRole::Document, length, limit));
         }
         let text = fs::read_to_string(path).map_err(unreadable)?;
         self.read_document(&text)
@@ -190,14 +197,16 @@ impl OpenApiToolsBuilder {
     /// Reads a document that came from an address.
     pub(crate) fn read(self, text: &str, address: &str) -> Result<OpenApiTools, OpenApiError> {
         let limits = &self.reader.limits;
-        let mut root = parse_document(text, limits)?;
+        let mut root = parse_document(text, TextRole::Document, limits)?;
         for overlay in &self.overlays {
             apply_overlay(&mut root, overlay, limits)?;
         }
         let document = Arc::new(Document::new(root, address, &self.documents, limits)?);
         let given = self.documents.iter().map(|(_, text)| text).chain(&self.overlays);
         let bytes = text.len() + given.map(String::len).sum::<usize>();
-        let (tools, issues) = Reader::read(&document, &self.reader, allowed(&self.reader.limits, bytes));
+        let mut issues = self.requests.credentials.check(&document)?;
+        let (tools, of_document) = Reader::read(&document, &self.reader, allowed(&self.reader.limits, bytes));
+        issues.extend(of_document);
         let service = Arc::new(Service::new(document, self.requests)?);
         let has_search = tools.len() > self.search_above;
         let tools = tools.into_iter().map(|OperationTool { mut definition, operation }| {

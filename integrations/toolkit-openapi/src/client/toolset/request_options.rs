@@ -13,7 +13,7 @@ impl OpenApiToolsBuilder {
     }
 
     /// Sets the credentials for all calls, except those of runs with [credentials of their
-    /// own](crate::client::CallerCredentials).
+    /// own](crate::client::CallerCredentials). The name of a scheme that the document does not have is an issue.
     pub fn credentials(mut self, credentials: Credentials) -> Self {
         self.requests.credentials = credentials;
         self
@@ -33,7 +33,8 @@ impl OpenApiToolsBuilder {
     }
 
     /// Keeps only these fields of the JSON answers of an operation. A field of an object inside is named with dots, as in
-    /// `owner.login`. In a list, the fields are those of its items.
+    /// `owner.login`. In a list, the fields are those of its items. An id that no operation has is an issue. If an answer has
+    /// none of the fields, the model is told so.
     ///
     /// ```
     /// use toolkit_ai::openapi::client::OpenApiTools;
@@ -48,7 +49,9 @@ impl OpenApiToolsBuilder {
         fields: impl IntoIterator<Item = T>,
     ) -> Self {
         let fields = fields.into_iter().map(Into::into).collect();
-        self.requests.answers.fields.insert(operation.into(), fields);
+        let operation = operation.into();
+        self.reader.choice.operations.push(operation.clone());
+        self.requests.answers.fields.insert(operation, fields);
         self
     }
 
