@@ -166,7 +166,7 @@ async fn a_tool_without_a_uri_is_no_resource() {
     assert!(no_resource.starts_with("tool `logo`") && no_resource.ends_with(cure), "{no_resource}");
     // A live registry is checked now and at each change.
     let server = McpServer::new(ToolRegistry::new()).expect("complete");
-    server.clone().with_resources(&LiveRegistry::new(plain).expect("complete")).expect_err("no resources");
+    server.clone().with_resources(LiveRegistry::new(plain).expect("complete")).expect_err("no resources");
     let live = LiveRegistry::new(ToolRegistry::new()).expect("complete");
     let _server = server.with_resources(&live).expect("complete");
     let error = live.change(|registry| registry.register(word)).expect_err("no URI").to_string();
