@@ -2,13 +2,12 @@
 //! fields that several providers share.
 
 pub(crate) mod ids;
-mod known_calls;
+pub(crate) mod known_calls;
 pub(crate) mod pairing;
 pub(crate) mod sanitize;
 
-pub(crate) use known_calls::{KnownCalls, is_same_object};
-
 use crate::json::fields::{Fields, only};
+use known_calls::KnownCalls;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use toolkit_core::call::{CallId, ProviderExtras, ToolCall};

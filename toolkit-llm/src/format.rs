@@ -4,12 +4,11 @@ mod render;
 mod turns;
 mod writer;
 
-use crate::apis::*;
 use crate::codec::Codec;
 use crate::definitions::{DefinitionOptions, Definitions, EncodedToolConfig, Renderer};
+use crate::facts::ApiFormat;
 #[cfg(feature = "model")]
 use crate::facts::Server;
-use crate::facts::{Api, ApiFormat, Facts};
 use crate::json::{WireError, fields, unknown_fields};
 use crate::reading;
 use crate::reading::StreamAccumulator;
@@ -32,26 +31,26 @@ macro_rules! codecs {
             #[cfg(feature = "model")]
             pub(crate) fn request_facts(self, server: Server) -> &'static RequestFacts {
                 match self {
-                    $(#[cfg(feature = $feature)] Self::$variant => $folder::request::facts(server),)+
+                    $(#[cfg(feature = $feature)] Self::$variant => crate::apis::$folder::request::facts(server),)+
                 }
             }
 
             pub(crate) const fn codec(self) -> &'static dyn Codec {
                 match self {
-                    $(#[cfg(feature = $feature)] Self::$variant => &$folder::$variant,)+
+                    $(#[cfg(feature = $feature)] Self::$variant => &crate::apis::$folder::$variant,)+
                 }
             }
         }
 
         $(#[cfg(feature = $feature)]
-        impl Api for $folder::$variant {
-            fn facts(&self) -> &'static Facts {
-                &$folder::FACTS
+        impl crate::facts::Api for crate::apis::$folder::$variant {
+            fn facts(&self) -> &'static crate::facts::Facts {
+                &crate::apis::$folder::FACTS
             }
         }
 
         #[cfg(feature = $feature)]
-        impl Codec for $folder::$variant {})+
+        impl Codec for crate::apis::$folder::$variant {})+
     };
 }
 

@@ -2,6 +2,7 @@
 //! such tools.
 
 /// Declares a function for each tool of an API. A row has the function and the JSON of the tool.
+#[cfg(any(feature = "api-anthropic", feature = "api-gemini", feature = "api-openai-responses"))]
 macro_rules! hosted_tools {
     ($format:ident: $($(#[$doc:meta])* $name:ident($($field:ident: $type:ty),*) = $definition:tt;)+) => {
         $($(#[$doc])* #[must_use] pub fn $name($($field: $type),*) -> HostedTool {

@@ -31,7 +31,7 @@
         feature = "api-openai-chat",
         feature = "api-openai-responses"
     )),
-    allow(dead_code, unused_imports, unused_macros)
+    allow(dead_code)
 )]
 // Without any API, `ApiFormat` has no values.
 #![cfg_attr(

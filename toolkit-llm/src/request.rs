@@ -1,12 +1,11 @@
 //! The request body while it is being built, and the facts about requests of an API: everything in a body beside its
 //! tools and messages.
 
-mod cache;
+pub(crate) mod cache;
 
 use crate::facts::{ApiFormat, Server};
 use crate::message::{Message, NativeMessages};
 use crate::model::{ModelRequest, PromptCache};
-pub(crate) use cache::with_lifetime;
 use serde_json::{Map, Value, json};
 use toolkit_schema::__private::LoopExits;
 use toolkit_schema::{SchemaDialect, SchemaLoss};

@@ -2,11 +2,9 @@
 //! The two APIs nest the fields differently. Some APIs of other providers write functions in the nested form
 //! too.
 
-mod contents;
+pub(crate) mod contents;
 #[cfg(feature = "model")]
 pub(crate) mod request;
-
-pub(crate) use contents::Contents;
 
 use crate::definitions::EncodedToolConfig;
 use crate::definitions::declaration::{DefinitionCodec, DefinitionEncoder, grammar};

@@ -9,8 +9,9 @@ mod release;
 
 use super::event::StreamEvent;
 use super::part::{PartCodec, PartKey, StreamedPart};
+use crate::call::WireCall;
 use crate::call::ids::CallIds;
-use crate::call::{KnownCalls, WireCall};
+use crate::call::known_calls::KnownCalls;
 use crate::hosted::HostedCalls;
 use crate::json::fields::set_at;
 use serde_json::{Value, json};

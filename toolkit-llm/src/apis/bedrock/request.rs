@@ -3,7 +3,8 @@
 use crate::apis::claude::drop_sampling;
 use crate::facts::Server;
 use crate::model::{CachePoint, PromptCache};
-use crate::request::{CacheSupport, InstructionsField, RequestBuilder, RequestFacts, Tier, with_lifetime};
+use crate::request::cache::with_lifetime;
+use crate::request::{CacheSupport, InstructionsField, RequestBuilder, RequestFacts, Tier};
 use serde_json::{Value, json};
 use toolkit_schema::SchemaDialect;
 

@@ -2,7 +2,8 @@
 
 use super::{Cohere, FACTS};
 use crate::apis::chat_messages::ToolMessages;
-use crate::apis::openai::{Contents, function_call};
+use crate::apis::openai::contents::Contents;
+use crate::apis::openai::function_call;
 use crate::call::{Message, OutgoingCall};
 use crate::codec::HistoryCodec;
 use crate::definitions::EncodedToolConfig;

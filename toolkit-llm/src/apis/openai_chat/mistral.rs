@@ -1,7 +1,7 @@
 //! Media items in Mistral's API, which has its own forms for audio and documents.
 
 use super::write::messages;
-use crate::apis::openai::Contents;
+use crate::apis::openai::contents::Contents;
 use crate::facts::MistralForm;
 use crate::facts::media::{MediaKind, MediaTable, Urls, address, file_name};
 use crate::json::fields::text;

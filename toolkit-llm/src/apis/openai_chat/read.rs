@@ -1,7 +1,8 @@
 //! Reads the messages of a response: calls, text and reasoning.
 
 use super::{FACTS, OpenAiChat};
-use crate::call::{Arguments, DecodedPayload, Message, MessagePart, WireCall, is_same_object};
+use crate::call::known_calls::is_same_object;
+use crate::call::{Arguments, DecodedPayload, Message, MessagePart, WireCall};
 use crate::codec::ResponseCodec;
 use crate::json::error::{Report, check_role, failed};
 use crate::json::fields::{Fields, element, field, only, optional, set, text};

@@ -2,7 +2,8 @@
 
 use super::read::{TEXTS, content_is_empty};
 use super::{FACTS, OpenAiChat};
-use crate::apis::openai::{Contents, Form, nested_call};
+use crate::apis::openai::contents::Contents;
+use crate::apis::openai::{Form, nested_call};
 use crate::call::{Message, OutgoingCall};
 use crate::codec::{HistoryCodec, ResultCodec};
 use crate::definitions::declaration::{DefinitionCodec, DefinitionEncoder};

@@ -2,7 +2,8 @@
 //! some repeat them.
 
 use crate::apis::openai_chat::read::{is_empty, is_unknown, read_call, text_of};
-use crate::call::{WireCall, is_same_object};
+use crate::call::WireCall;
+use crate::call::known_calls::is_same_object;
 use crate::stream::merge::overlay;
 use crate::stream::part::{PartKey, StreamedPart};
 use crate::stream::parts::Parts;

@@ -15,7 +15,7 @@
 //! unless the item is complete, or an earlier item has the id.
 
 use crate::apis::openai_responses::read::read_call;
-use crate::call::is_same_object;
+use crate::call::known_calls::is_same_object;
 use crate::json::fields::text;
 use crate::stream::part::{PartKey, StreamedPart};
 use crate::stream::parts::Parts;
