@@ -40,14 +40,12 @@ impl ToolDefinition {
     /// definition has the argument `call_reason`. The tool's own setting takes precedence over `by_default`.
     ///
     /// ```
-    /// use schemars::JsonSchema;
-    /// use serde::Deserialize;
-    /// use toolkit_ai::{ClosureTool, Tool, ToolParams};
+    /// use toolkit_ai::{ClosureTool, prelude::*};
     ///
-    /// #[derive(Deserialize, JsonSchema, ToolParams)]
+    /// #[derive(ToolParams)]
     /// struct Search { filter: Filter }
     ///
-    /// #[derive(Deserialize, JsonSchema)]
+    /// #[derive(ToolParams)]
     /// struct Filter { city: String }
     ///
     /// let search = ClosureTool::new("search", "Searches.", |search: Search| search.filter.city)?;

@@ -66,7 +66,8 @@ impl Session {
         let deadline = Deadline::of(self.handler.settings.call_timeout);
         let entries = Mutex::new(Vec::new());
         let add = async |params| {
-            let request = page(self.peer.clone(), Some(params));
+            // Boxed, because the future of a request is large, and each future around it would hold it again.
+            let request = Box::pin(page(self.peer.clone(), Some(params)));
             let page = async {
                 match request.await {
                     Err(ServiceError::McpError(error)) if error.code == ErrorCode::METHOD_NOT_FOUND => {
