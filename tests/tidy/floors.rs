@@ -8,6 +8,7 @@ const FLOORS: &[&str] = &[
     "macros",
     "guard",
     "depth",
+    "trace",
     "name",
     "error",
     "pattern",

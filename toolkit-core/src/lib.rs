@@ -74,6 +74,7 @@ pub mod registry;
 mod result;
 pub mod search;
 pub mod testing;
+mod trace;
 
 #[doc(hidden)]
 #[path = "private.rs"]

@@ -18,6 +18,7 @@ pub use crate::definition::{
     ToolsetWithoutExtends, UnknownArguments,
 };
 pub use crate::error::ToolError;
+pub use crate::guard::lock;
 pub use crate::output::probes::{Output, OutputType, Returned, SchemaFn};
 pub use crate::registry::discover::Registration;
 pub use crate::schema::__private::{constants_to_enum, remove_description, type_name};
@@ -38,6 +39,11 @@ pub trait Checked<T, const CHECKED: bool> {
 
 impl<T, const CHECKED: bool> Checked<T, CHECKED> for () {
     type Type = T;
+}
+
+/// Spans and measurements of other crates.
+pub mod trace {
+    pub use crate::trace::*;
 }
 
 /// The names used by code derived from `JsonSchema`, for modules without the standard prelude.
