@@ -2,7 +2,7 @@
 
 use super::calls::{Attempt, Dispatch, TurnCalls};
 use super::event_buffer::EventBuffer;
-use super::pieces::Pieces;
+use super::pieces::{HeldPieces, Pieces};
 use super::repetitions::Repetitions;
 use super::restart::Restart;
 use super::step::{Step, next_step};
@@ -184,7 +184,11 @@ impl<'a> TurnRunner<'a> {
         let last = self.last.take();
         let dispatcher = Tools::of_run(current, agent.name(), conversation, &self.caller, decided, last);
         let gate = AtomicBool::new(self.parallel_check.is_none());
-        let hold_text = agent.settings.hold_text();
+        let held = match (agent.settings.hold_text(), guards.checks_responses) {
+            (false, _) => HeldPieces::Nothing,
+            (true, false) => HeldPieces::Text,
+            (true, true) => HeldPieces::All,
+        };
         let mut calls = TurnCalls {
             conversation,
             scope,
@@ -197,8 +201,7 @@ impl<'a> TurnRunner<'a> {
                 buffer: &mut self.buffer,
                 gate: &gate,
                 is_unchecked: self.parallel_check.is_some() || guards.checks_responses,
-                hold_text,
-                hold_all: hold_text && guards.checks_responses,
+                held,
             },
             attempt: Attempt::default(),
             dispatch: Dispatch::new(dispatcher.batch([])),
