@@ -2,8 +2,10 @@
 
 use super::media::{blocks, text_block};
 use super::{Anthropic, FACTS, unfinished};
+use crate::call::arguments::Arguments;
+use crate::call::outgoing::OutgoingCall;
 use crate::call::pairing::{CallKey, Entry, NO_OUTPUT};
-use crate::call::{Arguments, Message, OutgoingCall};
+use crate::call::received::ReceivedMessage;
 use crate::codec::{HistoryCodec, RepairCodec, ResultCodec};
 use crate::definitions::EncodedToolConfig;
 use crate::definitions::declaration::{DefinitionCodec, DefinitionEncoder};
@@ -138,7 +140,7 @@ impl HistoryCodec for Anthropic {
                 }
             }
             kind if kind.ends_with("tool_use") => {
-                let input = Arguments::of(fields.get("input"), false).into_object();
+                let input = Arguments::from_value(fields.get("input"), false).into_object();
                 fields.insert("input".to_owned(), input);
             }
             _ => {}
@@ -148,7 +150,7 @@ impl HistoryCodec for Anthropic {
 
     /// Writes a message with only the fields `role` and `content`. The service refuses any other field, even
     /// those that appear in its own responses.
-    fn write_message(&self, message: &Message<'_>, mut blocks: Vec<Value>) -> Vec<Value> {
+    fn write_message(&self, message: &ReceivedMessage<'_>, mut blocks: Vec<Value>) -> Vec<Value> {
         match message.fields.and_then(|fields| fields.get("content")) {
             Some(Value::String(text)) if is_blank(text) => return Vec::new(),
             Some(Value::String(text)) => return vec![json!({"role": "assistant", "content": text})],
