@@ -205,7 +205,7 @@ pub enum CallStatus {
 }
 
 impl CallStatus {
-    fn of(error: Option<&ToolError>) -> Self {
+    fn from_error(error: Option<&ToolError>) -> Self {
         match error.map(ToolError::kind) {
             None => Self::Success,
             Some(ErrorKind::Denied) => Self::Denied,

@@ -63,7 +63,7 @@ pub(crate) fn read_arguments<'t>(
             return Err(ToolError::invalid_json(error));
         }
     }
-    let ObjectText { text: object, repaired } = ObjectText::of(text)?;
+    let ObjectText { text: object, repaired } = ObjectText::read(text)?;
     if let Some(error) = repaired {
         if !rules.coerce {
             return Err(error);

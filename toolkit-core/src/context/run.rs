@@ -178,7 +178,7 @@ impl RunContext {
     /// Returns the value of a key in the session. Keys with the prefix `temp:` belong to this run.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value> {
-        match Scope::of(key) {
+        match Scope::split(key) {
             (Scope::Temp, key) => self.temp().get(key),
             _ => self.session.as_ref()?.get(key),
         }

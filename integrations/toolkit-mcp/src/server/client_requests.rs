@@ -250,7 +250,7 @@ impl ServerHandler for ClientRequestHandler {
         if is_stateless(&context) {
             return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
         }
-        *lock(&self.log_level) = LogLevel::of(request.level);
+        *lock(&self.log_level) = LogLevel::from_level(request.level);
         Ok(())
     }
 

@@ -264,7 +264,7 @@ impl<'a> RemoteCall<'a> {
         }
         #[cfg(feature = "client-http")]
         if let ServiceError::TransportSend(failed) = error
-            && let Some(failure) = crate::client::failures::Failure::of(&*failed.error)
+            && let Some(failure) = crate::client::failures::Failure::from_error(&*failed.error)
         {
             return self.of_http(&failure).with_details(details);
         }

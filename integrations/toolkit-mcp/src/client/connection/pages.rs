@@ -21,7 +21,7 @@ impl Session {
         let catalog = Mutex::new(Catalog::default());
         *lock(&self.expiry) = None;
         if has_tools {
-            let deadline = Deadline::of(self.handler.settings.connect_timeout);
+            let deadline = Deadline::after(self.handler.settings.connect_timeout);
             let cut = self.pages("tools/list", |params| self.add_tools(&catalog, params, deadline)).await?;
             if let Some(reason) = cut {
                 lock(&catalog).cut(&reason);
@@ -63,7 +63,7 @@ impl Session {
         F: Future<Output = Result<(Vec<T>, Option<String>), ServiceError>>,
     {
         let most = self.handler.settings.limits.tools;
-        let deadline = Deadline::of(self.handler.settings.call_timeout);
+        let deadline = Deadline::after(self.handler.settings.call_timeout);
         let entries = Mutex::new(Vec::new());
         let add = async |params| {
             // Boxed, because the future of a request is large, and each future around it would hold it again.

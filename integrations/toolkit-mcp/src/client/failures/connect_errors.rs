@@ -70,7 +70,7 @@ pub(crate) fn refused(method: &str, error: &ErrorData) -> McpError {
 /// Returns whether an HTTP response may be the answer of an earlier server to an unknown request.
 #[cfg(feature = "client-http")]
 pub(crate) fn ends_probe(error: &(dyn Error + 'static)) -> bool {
-    match Failure::of(error) {
+    match Failure::from_error(error) {
         Some(Failure::Status { status, .. }) => !matches!(status, 401 | 403 | 429),
         Some(Failure::Invalid) => true,
         _ => false,
@@ -85,7 +85,7 @@ pub(crate) fn ends_probe(_: &(dyn Error + 'static)) -> bool {
 /// Converts the failure of a transport.
 pub(crate) fn of_transport(error: &(dyn Error + 'static)) -> McpError {
     #[cfg(feature = "client-http")]
-    if let Some(failure) = Failure::of(without_wrapper(error)) {
+    if let Some(failure) = Failure::from_error(without_wrapper(error)) {
         return of_http(&failure, without_wrapper(error));
     }
     unreachable(error)

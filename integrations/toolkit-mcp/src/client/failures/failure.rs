@@ -65,14 +65,16 @@ pub(crate) enum Failure {
 pub(crate) fn is_expired(error: &ServiceError) -> bool {
     match error {
         ServiceError::McpError(error) => error.code == SESSION_LOST,
-        ServiceError::TransportSend(failed) => matches!(Failure::of(&*failed.error), Some(Failure::Expired)),
+        ServiceError::TransportSend(failed) => {
+            matches!(Failure::from_error(&*failed.error), Some(Failure::Expired))
+        }
         _ => false,
     }
 }
 
 impl Failure {
     /// Classifies the error of a request. Returns `None` if the connection may be lost.
-    pub(crate) fn of(error: &(dyn Error + 'static)) -> Option<Self> {
+    pub(crate) fn from_error(error: &(dyn Error + 'static)) -> Option<Self> {
         let status = |status| Self::Status { status, pause: None };
         let mut cause = Some(error);
         while let Some(error) = cause {

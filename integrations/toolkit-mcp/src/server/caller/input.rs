@@ -42,7 +42,7 @@ pub enum Elicited {
 }
 
 impl Elicited {
-    pub(crate) fn of(mut answer: Value) -> Self {
+    pub(crate) fn from_answer(mut answer: Value) -> Self {
         match answer.get("action").and_then(Value::as_str) {
             Some("accept") => Self::Accepted(answer.get_mut("content").map(Value::take).unwrap_or_default()),
             Some("decline") => Self::Declined,
