@@ -55,8 +55,6 @@ pub mod config;
 mod error_data;
 #[cfg(any(feature = "auth", feature = "jwt"))]
 mod guarded_http;
-#[cfg(feature = "client-http")]
-mod http_client;
 #[cfg(any(feature = "client", feature = "server"))]
 mod line_transport;
 #[cfg(any(feature = "client", feature = "server"))]
@@ -75,6 +73,8 @@ mod request_span;
 pub mod server;
 #[cfg(any(feature = "client", feature = "server"))]
 mod unsent;
+#[cfg(any(feature = "client-http", feature = "jwt"))]
+mod user_agent;
 
 #[cfg(any(feature = "client", feature = "server"))]
 pub use mcp_error::{McpError, McpErrorKind};
