@@ -40,7 +40,7 @@
 //! | `jwt` | `server::JwtVerifier`: checks access tokens with the keys of their issuer |
 //! | `client` | `client`: connects to servers; `config`: those of configuration files |
 //! | `client-http` | `client::McpUrl`: connects to servers over streamable HTTP |
-//! | `auth` | `client::Login`: logs in to servers over HTTP with OAuth |
+//! | `auth` | `client::Login`: logs in to servers over HTTP with OAuth; the SDK compiles `reqwest` for it |
 //! | `tracing` | spans of requests and their measurements, with OpenTelemetry's names |
 //! | `aws-lc-rs` | cryptography of encrypted connections, as `rustls` and `reqwest` have it; on by default |
 //! | `ring` | cryptography of `ring` in place of it, which compiles faster |

@@ -27,7 +27,9 @@ const PROTOCOL_HEADERS: [&str; 3] = ["accept", "mcp-session-id", "last-event-id"
 /// The URL of a server with streamable HTTP.
 ///
 /// Redirects are not followed, because they would carry the token to another host. The platform checks
-/// certificates.
+/// certificates. Connections go through the proxy in the environment variables `HTTPS_PROXY`, `HTTP_PROXY`,
+/// `ALL_PROXY` and `NO_PROXY`, if it begins with `http://`. A user name and a password in the URL are sent as the header
+/// `Authorization`. The host is written in ASCII.
 ///
 /// ```
 /// use toolkit_ai::mcp::client::McpUrl;
