@@ -95,7 +95,7 @@ const MCP_FLOORS: &[&str] = &[
     "error_data",
     "line_transport",
     "request_span",
-    "http_client",
+    "user_agent",
     "guarded_http",
     "client",
     "config",

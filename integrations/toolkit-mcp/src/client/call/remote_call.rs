@@ -244,7 +244,7 @@ impl<'a> RemoteCall<'a> {
     fn lost_request(&self, error: &(dyn std::error::Error + 'static), details: &str) -> ToolError {
         use crate::client::failures::HttpFault;
         let is_unreachable =
-            matches!(error.downcast_ref(), Some(HttpFault::Client(error)) if error.is_connect());
+            matches!(error.downcast_ref(), Some(HttpFault::Client(error)) if error.is_unsent());
         let peer = self.session.peer.peer_info();
         let has_session = peer.is_none_or(|peer| peer.protocol_version.has_initialize());
         // Without a session, another server behind the same address may answer the next request.

@@ -8,14 +8,13 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 use toolkit_core::redaction::Redactor;
+use toolkit_http::client::HttpError;
 
-pub(crate) type HttpFault = StreamableHttpError<reqwest::Error>;
+pub(crate) type HttpFault = StreamableHttpError<HttpError>;
 
 /// Returns an error of the SDK without secrets. The SDK cuts long answers.
 pub(crate) fn redacted_fault(fault: HttpFault, redactor: &Redactor) -> HttpFault {
     match fault {
-        // The URL may contain secrets, so errors do not show it.
-        HttpFault::Client(error) => HttpFault::Client(error.without_url()),
         HttpFault::UnexpectedServerResponse(text) => {
             HttpFault::UnexpectedServerResponse(redactor.redact_cut(&text).into())
         }
