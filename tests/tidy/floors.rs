@@ -26,6 +26,7 @@ const FLOORS: &[&str] = &[
     "testing",
     "middleware",
     "dispatch",
+    "serve",
     "private",
 ];
 

@@ -24,8 +24,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::ToSocketAddrs;
-use tokio::sync::Semaphore;
-use toolkit_core::registry::{IntoRegistrySource, RegistrySource};
+use toolkit_core::__private::dispatcher_for;
+use toolkit_core::registry::IntoRegistrySource;
 use toolkit_core::{BuildError, Dispatcher, ToolError};
 use toolkit_http::server::checked_path;
 
@@ -80,13 +80,7 @@ impl OpenApiServer {
     /// # Errors
     /// The registry is not complete. See [`Dispatcher::new`].
     pub fn new(registry: impl IntoRegistrySource) -> Result<Self, BuildError> {
-        let registry = match registry.into_registry_source() {
-            RegistrySource::Fixed(registry) => {
-                Arc::unwrap_or_clone(registry).with_run_state::<HttpCaller>().into_registry_source()
-            }
-            live => live,
-        };
-        Dispatcher::new(registry).map(Self::from)
+        dispatcher_for::<HttpCaller>(registry).map(Self::from)
     }
 
     fn with(mut self, change: impl FnOnce(&mut Api)) -> Self {
@@ -142,15 +136,13 @@ impl OpenApiServer {
         self,
         state: impl Fn(&HttpCaller) -> Result<T, ToolError> + Send + Sync + 'static,
     ) -> Self {
-        self.with(|api| {
-            api.call_state.push(Arc::new(move |caller, run| Ok(run.with_state(state(caller)?))));
-        })
+        self.with(|api| api.calls.add_state(state))
     }
 
     /// Sets the maximum number of calls at the same time, 1,000 by default. Further calls are refused with the status
     /// 503. A maximum of zero counts as one.
     pub fn with_max_calls(self, calls: usize) -> Self {
-        self.with(|api| api.permits = Arc::new(Semaphore::new(calls.clamp(1, Semaphore::MAX_PERMITS))))
+        self.with(|api| api.calls.set_max(calls))
     }
 
     /// Requires the header `Authorization: Bearer …` with this token in every request, and says so in the document.

@@ -21,6 +21,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, ToSocketAddrs};
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use toolkit_core::BuildError;
 use toolkit_core::error::BuildProblem;
@@ -331,14 +332,11 @@ impl HttpServer {
         };
         let end = async {
             stopped.cancelled().await;
-            let all = u32::try_from(settings.max_calls).unwrap_or(u32::MAX);
-            // Acquiring all permits waits until all calls have ended. No call starts while the permits are held here.
-            let permits =
-                tokio::time::timeout(settings.http.guards.grace, settings.permits.acquire_many(all)).await;
-            tokio::time::sleep(LAST_RESPONSES).await;
+            let ended = timeout(settings.http.guards.grace, settings.calls.all_ended()).await;
+            sleep(LAST_RESPONSES).await;
             sessions.cancel();
-            tokio::time::sleep(CLOSING).await;
-            drop(permits);
+            sleep(CLOSING).await;
+            drop(ended);
         };
         let paths = Arc::new(paths(&settings));
         let service = HttpService::new(settings.clone());
