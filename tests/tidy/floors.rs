@@ -27,6 +27,7 @@ const FLOORS: &[&str] = &[
     "testing",
     "middleware",
     "dispatch",
+    "serve",
     "private",
 ];
 

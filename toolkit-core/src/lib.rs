@@ -73,6 +73,7 @@ pub mod redaction;
 pub mod registry;
 mod result;
 pub mod search;
+mod serve;
 pub mod testing;
 mod trace;
 

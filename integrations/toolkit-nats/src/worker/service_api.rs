@@ -55,7 +55,7 @@ pub(super) fn answer(state: &WorkerState, offers: &Offers, verb: &str) -> Bytes 
             add_counts(&mut endpoint, *lock(&offer.counts));
             endpoint["data"] = json!({
                 "in_flight": whole.in_flight,
-                "max_calls": state.settings.max_calls,
+                "max_calls": state.settings.calls.max(),
                 "refused": whole.refused,
             });
         }

@@ -294,11 +294,8 @@ async fn accept(
     if calls.is_stalled() {
         return state.refuse(reply, &Refusal::Stalled).await;
     }
-    // Only the loop of the worker adds, so the limit holds.
-    if calls.in_flight.load(Ordering::Relaxed) >= state.settings.max_calls {
-        return state.refuse(reply, &Refusal::Full).await;
-    }
-    let call = AcceptedCall::new(state.clone(), offer.clone(), caller, reply, message.payload);
+    let Ok(permit) = state.settings.calls.admit() else { return state.refuse(reply, &Refusal::Full).await };
+    let call = AcceptedCall::new(state.clone(), offer.clone(), caller, reply, message.payload, permit);
     // Boxed, because the runtime moves the future of a task several times.
     tokio::spawn(Box::pin(call.run()));
 }

@@ -8,7 +8,6 @@ use crate::server::server_settings::ServerSettings;
 use rmcp::RoleServer;
 use rmcp::model::{ErrorData, InputRequiredResult, InputResponses, ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -45,7 +44,7 @@ pub(super) enum CallEnd {
     Answered(ToolResult, Option<Arc<dyn Tool>>),
     /// The client does not see a tool with this name.
     NotFound,
-    /// The state of the call could not be computed.
+    /// Too many calls are running, or the state of the call could not be computed.
     Refused(ToolError),
     /// The client repeats the call with its answers.
     Suspended(InputRequiredResult),
@@ -62,14 +61,18 @@ const fn principal(_: &ServerSettings, _: &RequestContext<RoleServer>) -> Option
     None
 }
 
-/// Runs a call through a dispatcher.
+/// Runs a call through a dispatcher, if the server admits it.
 pub(crate) async fn run(
     session: CallSession<'_>,
     dispatcher: &Dispatcher,
     call: ClientCall<'_>,
     context: RequestContext<RoleServer>,
 ) -> Result<CallEnd, ErrorData> {
-    let CallSession { settings, run, log_level } = session;
+    let CallSession { settings, mut run, log_level } = session;
+    let _permit = match settings.calls.admit() {
+        Ok(permit) => permit,
+        Err(busy) => return Ok(CallEnd::Refused(busy)),
+    };
     let ClientCall { id, name, arguments, input_responses, request_state } = call;
     let call = ToolCall::new(id, name, &*arguments);
     let principal = principal(settings, &context);
@@ -84,7 +87,10 @@ pub(crate) async fn run(
             return Ok(CallEnd::NotFound);
         }
     }
-    let run = match run_context(settings, run, &caller) {
+    if let Some(trace) = caller.trace_context() {
+        run = run.with_extension(trace);
+    }
+    let run = match settings.calls.run_context(run, &caller) {
         Ok(run) => run,
         Err(error) => return Ok(CallEnd::Refused(error)),
     };
@@ -109,10 +115,6 @@ pub(crate) async fn output(
     context: RequestContext<RoleServer>,
     not_found: impl FnOnce() -> ErrorData,
 ) -> Result<Result<ToolOutput, InputRequiredResult>, ErrorData> {
-    let settings = session.settings;
-    let Ok(_permit) = settings.permits.try_acquire() else {
-        return Err(ErrorData::internal_error("the server is busy; try again later", None));
-    };
     let error = match run(session, dispatcher, call, context).await? {
         CallEnd::NotFound => return Err(not_found()),
         CallEnd::Suspended(question) => return Ok(Err(question)),
@@ -127,22 +129,6 @@ pub(crate) async fn output(
         ErrorKind::InvalidArguments | ErrorKind::NotFound => ErrorData::invalid_params(message, None),
         _ => ErrorData::internal_error(message, None),
     })
-}
-
-/// Returns the run context of one call: the run context of the session, with the state of the call added.
-fn run_context(
-    settings: &ServerSettings,
-    session: RunContext,
-    caller: &Caller,
-) -> Result<RunContext, ToolError> {
-    let mut run = session.with_state(caller.clone());
-    if let Some(trace) = caller.trace_context() {
-        run = run.with_extension(trace);
-    }
-    let add = || settings.call_state.iter().try_fold(run, |run, state| state(caller, run));
-    // A panic would end the task of the request without a response.
-    catch_unwind(AssertUnwindSafe(add))
-        .unwrap_or_else(|_| Err(ToolError::failed("the server cannot tell who calls the tool")))
 }
 
 /// Runs the call until it ends, or until it asks the client a question that only a repeated request can
