@@ -88,7 +88,6 @@ pub(crate) const AGENT_FLOORS: &[&str] = &[
 /// The rooms of `toolkit-mcp`.
 const MCP_FLOORS: &[&str] = &[
     "macros",
-    "locks",
     "numbers",
     "reports",
     "unsent",
@@ -136,18 +135,8 @@ const MCP_SERVER_FLOORS: &[&str] = &[
 ];
 
 /// The rooms of `toolkit-nats`.
-const NATS_FLOORS: &[&str] = &[
-    "locks",
-    "span",
-    "fleet_error",
-    "subjects",
-    "fleet",
-    "frames",
-    "definitions",
-    "ledger",
-    "worker",
-    "caller",
-];
+const NATS_FLOORS: &[&str] =
+    &["span", "fleet_error", "subjects", "fleet", "frames", "definitions", "ledger", "worker", "caller"];
 
 /// The rooms of `toolkit-openapi`. The client and the server do not know each other.
 const OPENAPI_FLOORS: &[&str] = &["error", "client", "server"];

@@ -58,7 +58,6 @@ mod guarded_http;
 #[cfg(any(feature = "client", feature = "server"))]
 mod line_transport;
 #[cfg(any(feature = "client", feature = "server"))]
-mod locks;
 #[cfg(any(feature = "client", feature = "server"))]
 mod macros;
 #[cfg(any(feature = "client", feature = "server"))]

@@ -214,10 +214,10 @@ impl Session {
     }
 }
 
-setters! { Session {
+setters! { Session:
     /// Sets the id of the session.
     with_id(id: impl Into<Arc<str>>) = id.into();
-} }
+}
 
 impl_debug!(Session, |this| id: this.id, own: this.store(), user: this.user(), app: this.app());
 

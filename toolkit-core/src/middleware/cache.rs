@@ -149,10 +149,10 @@ impl Middleware for Cache {
     }
 }
 
-setters! { Cache {
+setters! { Cache:
     /// Sets how long an output is valid. The default is no limit.
     with_time_to_live(time_to_live: Duration) = Some(time_to_live);
-} }
+}
 
 // The outputs are not shown, because they may be secrets.
 impl_debug!(Cache, |this| tools: this.tools, time_to_live: this.time_to_live, entries: this.entries().len());

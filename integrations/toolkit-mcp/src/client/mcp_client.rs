@@ -12,7 +12,6 @@ use super::call::{RemoteCall, unreachable};
 use super::connection::{CLOSING, McpEndpoint, McpServerInfo, ServerRequestHandler, Session};
 use super::event::McpEvents;
 use super::tools::{Catalog, RemoteTool, ToolCount};
-use crate::locks::lock;
 use crate::macros::debug;
 use crate::mcp_error::{McpError, McpErrorKind};
 use serde_json::{Map, Value, from_str};
@@ -22,6 +21,7 @@ use supervise::supervise;
 use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_util::sync::DropGuard;
+use toolkit_core::__private::lock;
 use toolkit_core::foreign::{ToolIssue, clean};
 use toolkit_core::{CancellationToken, ErrorKind, ToolCall, ToolContext, ToolError, ToolOutput};
 

@@ -7,7 +7,6 @@ use super::caller::{LogLevel, is_stateless};
 use super::calls::{CallSession, View, prompts, resources, tool_call};
 use super::protocol::complete;
 use super::server_settings::{ServerSettings, live};
-use crate::locks::lock;
 use crate::request_span::RequestTarget;
 use changes::{ServerChanges, notify, notify_subscription};
 #[expect(deprecated, reason = "logging is still part of the protocol")]
@@ -26,6 +25,7 @@ use rmcp::{RoleServer, ServerHandler};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, OnceLock};
 use tokio_util::sync::{CancellationToken, DropGuard};
+use toolkit_core::__private::lock;
 use toolkit_core::{Dispatcher, RunContext, Session, ToolDefinition};
 
 /// The maximum number of resources that a session can subscribe to.

@@ -8,7 +8,6 @@ use super::worker_state::{RunningCall, WorkerState};
 use crate::frames::{CallHead, CallOutcome, Frame, LARGE, Refusal, frames_of};
 #[cfg(feature = "ledger")]
 use crate::ledger::{CallLedger, Claim, ClaimedCall, POLL};
-use crate::locks::lock;
 use crate::span::MessageSpan;
 use async_nats::Subject;
 use bytes::Bytes;
@@ -17,6 +16,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 use toolkit_core::__private::CallPermit;
+use toolkit_core::__private::lock;
 use toolkit_core::context::ToolActions;
 use toolkit_core::output::{Content, MediaData};
 use toolkit_core::{

@@ -3,11 +3,11 @@
 use super::statistics::WorkerStatistics;
 use super::worker_state::{Calls, WorkerState};
 use crate::fleet_error::FleetError;
-use crate::locks::lock;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
+use toolkit_core::__private::lock;
 use toolkit_core::CancellationToken;
 
 /// The time without a call after which a worker that ends stops listening. Callers that have heard its announcement send it

@@ -9,7 +9,6 @@ use super::{Worker, service_api};
 use crate::fleet::Fleet;
 use crate::fleet_error::FleetError;
 use crate::frames::{Frame, Refusal};
-use crate::locks::lock;
 use crate::subjects::Inbound;
 use async_nats::{Message, Subject, Subscriber};
 use futures_util::stream::{self, AbortHandle, Abortable, BoxStream, SelectAll};
@@ -19,6 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
+use toolkit_core::__private::lock;
 use toolkit_core::CancellationToken;
 use toolkit_core::registry::RegistrySource;
 

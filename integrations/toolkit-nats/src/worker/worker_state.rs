@@ -5,7 +5,6 @@ use super::offers::Offers;
 use super::statistics::WorkerStatistics;
 use crate::fleet::Fleet;
 use crate::frames::{Announcement, Frame, Refusal, frames_of};
-use crate::locks::lock;
 use crate::subjects::ticks;
 use async_nats::Subject;
 use bytes::Bytes;
@@ -16,6 +15,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::task::unconstrained;
+use toolkit_core::__private::lock;
 use toolkit_core::events::{ToolEvent, ToolEventKind};
 use toolkit_core::{CancellationToken, Dispatcher};
 

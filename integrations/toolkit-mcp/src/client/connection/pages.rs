@@ -3,7 +3,6 @@
 use super::session::Session;
 use super::session_span::Deadline;
 use crate::client::tools::Catalog;
-use crate::locks::lock;
 use crate::mcp_error::{McpError, McpErrorKind};
 use crate::request_span::RequestTarget;
 use rmcp::model::{ClientRequest, ErrorCode, ListToolsRequest, PaginatedRequestParams};
@@ -13,6 +12,7 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+use toolkit_core::__private::lock;
 
 impl Session {
     /// Requests all tools.

@@ -1,7 +1,6 @@
 //! One call of a client: of a tool, of a prompt, or of a function behind a resource.
 
 use super::visibility::is_visible;
-use crate::locks::lock;
 use crate::reports::Reports;
 use crate::server::caller::{Caller, Inputs, LogLevel};
 use crate::server::server_settings::ServerSettings;
@@ -13,6 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
+use toolkit_core::__private::lock;
 use toolkit_core::context::Progress;
 use toolkit_core::{
     CallId, Dispatcher, ErrorKind, RunContext, Tool, ToolCall, ToolError, ToolOutput, ToolResult,
