@@ -1,6 +1,6 @@
 //! The events of a streamed answer, for a model.
 
-use super::fragment::{EventStream, Fragment};
+use super::event_stream::{EventStream, ReceivedPiece};
 use super::response::{blocked, is_beside_text, model_response, read_response};
 use crate::facts::{ApiFormat, Server};
 use crate::json::WireError;
@@ -24,7 +24,7 @@ enum Ending {
     /// The provider has blocked the prompt or the answer.
     Blocked(WireError),
     /// The answer is one response instead of events.
-    Whole(Result<ModelResponse, ModelError>),
+    Whole(Box<Result<ModelResponse, ModelError>>),
 }
 
 /// The events of an answer, decoded from the pieces of a stream.
@@ -66,17 +66,17 @@ impl ResponseEvents {
         }
     }
 
-    fn take(&mut self, fragment: Fragment) {
+    fn take(&mut self, piece: ReceivedPiece) {
         let Some(response) = &mut self.response else { return };
-        let events = match fragment {
-            Fragment::Event(event) => match response.push(&event) {
+        let events = match piece {
+            ReceivedPiece::Event(event) => match response.push(&event) {
                 Ok(events) => events.into_iter().map(Ok).collect(),
                 Err(error) => vec![Err(error)],
             },
-            Fragment::Bytes(bytes) => response.push_bytes(&bytes),
-            Fragment::Response(body) => {
+            ReceivedPiece::Bytes(bytes) => response.push_bytes(&bytes),
+            ReceivedPiece::Response(body) => {
                 let response = read_response(self.format, &body, self.state.as_ref());
-                return self.end(Ending::Whole(response));
+                return self.end(Ending::Whole(Box::new(response)));
             }
         };
         for event in events {
@@ -120,7 +120,7 @@ impl ResponseEvents {
     fn end(&mut self, ending: Ending) {
         let Some(response) = self.response.take() else { return };
         match ending {
-            Ending::Whole(response) => self.push_whole(response),
+            Ending::Whole(response) => self.push_whole(*response),
             Ending::Blocked(error) => {
                 let complete = response.native();
                 self.push_blocked(&error, response.finish(), complete);
@@ -278,7 +278,7 @@ impl Stream for ResponseEvents {
                 return Poll::Ready(None);
             }
             match ready!(self.events.poll_next(context)) {
-                Some(Ok(fragment)) => self.take(fragment),
+                Some(Ok(piece)) => self.take(piece),
                 Some(Err(error)) => self.end(Ending::Failed(error)),
                 None => self.end(Ending::Over),
             }

@@ -226,7 +226,8 @@ impl ServerHandler for ClientRequestHandler {
         };
         if let Some(template) = request.r#ref.as_resource_uri() {
             let registry = settings.resources.as_ref().map(Dispatcher::registry);
-            let resource = registry.as_ref().and_then(|registry| resources::of_template(registry, template));
+            let resource =
+                registry.as_ref().and_then(|registry| resources::with_template(registry, template));
             return Ok(resource.map_or_else(CompleteResult::default, complete));
         }
         let Some(name) = request.r#ref.as_prompt_name() else { return Ok(CompleteResult::default()) };

@@ -121,7 +121,7 @@ impl ServerSettings {
         }
     }
 
-    /// Checks that the rules of the dispatcher select tools: a server would refuse all calls.
+    /// Checks that the rules of the dispatcher select tools: otherwise, a server would refuse all calls.
     pub(super) fn check_rules(&self) -> Result<(), McpError> {
         Ok(self.dispatcher.check()?)
     }

@@ -10,7 +10,7 @@ use crate::codec::{HistoryCodec, RepairCodec, ResultCodec};
 use crate::definitions::EncodedToolConfig;
 use crate::definitions::declaration::{DefinitionCodec, DefinitionEncoder};
 use crate::definitions::tool_config::{ChoiceCodec, without_set};
-use crate::facts::result_rule::{CallIds, Replies, ResultPlace, ResultRule};
+use crate::facts::result_rule::{Replies, RequiredIds, ResultPlace, ResultRule};
 use crate::history::repair::{part_entries, user_message};
 use crate::history::results::{error_message, is_blank};
 use crate::json::fields::{Fields, set, set_at, text};
@@ -31,7 +31,7 @@ pub(crate) const CHOICE: &str = "tool_choice";
 pub(super) const RESULTS: ResultRule = ResultRule {
     place: ResultPlace::NextMessage(Replies { parts: "content", roles: &["user"], results_first: true }),
     in_call_order: false,
-    ids: CallIds::Unique,
+    ids: RequiredIds::Unique,
 };
 
 impl DefinitionCodec for Anthropic {

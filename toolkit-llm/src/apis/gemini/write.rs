@@ -15,7 +15,7 @@ use crate::definitions::EncodedToolConfig;
 use crate::definitions::declaration::{DefinitionCodec, DefinitionEncoder, take_named};
 use crate::definitions::tool_config::ChoiceCodec;
 use crate::facts::media::{MediaTable, accepted, media_of};
-use crate::facts::result_rule::{CallIds, Replies, ResultPlace, ResultRule};
+use crate::facts::result_rule::{Replies, RequiredIds, ResultPlace, ResultRule};
 use crate::history::repair::{part_entries, user_message};
 use crate::history::results::{attachments, output_text, result_text};
 use crate::json::fields::{Fields, camel, set, text};
@@ -56,7 +56,7 @@ pub(super) const RESULTS: ResultRule = ResultRule {
         results_first: false,
     }),
     in_call_order: true,
-    ids: CallIds::Optional,
+    ids: RequiredIds::Optional,
 };
 
 impl DefinitionCodec for Gemini {
