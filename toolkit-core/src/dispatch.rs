@@ -213,7 +213,7 @@ impl Dispatcher {
         arguments: impl IntoArguments<'a>,
     ) -> Result<ToolOutput, ToolError> {
         let call = ToolCall::new("", name, arguments.into_arguments()?.into_owned());
-        self.run_one(call, None, self.run.as_ref(), None, |_| ()).await.0.outcome
+        self.run_one(&self.snapshot(), call, None, self.run.as_ref(), None, |_| ()).await.0.outcome
     }
 
     /// Runs the calls concurrently and returns their results in the order of the calls.
@@ -263,8 +263,19 @@ impl Dispatcher {
         call: ToolCall,
         cancellation: CancellationToken,
     ) -> (ToolResult, Option<Arc<dyn Tool>>) {
+        self.dispatch_in(&self.snapshot(), call, cancellation).await
+    }
+
+    /// Runs one call with the tools of `registry`, a snapshot in which the program has looked at the tool.
+    #[doc(hidden)]
+    pub async fn dispatch_in(
+        &self,
+        registry: &Arc<ToolRegistry>,
+        call: ToolCall,
+        cancellation: CancellationToken,
+    ) -> (ToolResult, Option<Arc<dyn Tool>>) {
         let found = |call: &PreparedCall| call.tool().cloned();
-        self.run_one(call, Some(cancellation), self.run.as_ref(), None, found).await
+        self.run_one(registry, call, Some(cancellation), self.run.as_ref(), None, found).await
     }
 
     /// Starts the calls and returns the running [`Batch`]. More calls can be added to the batch.
@@ -296,7 +307,9 @@ impl Dispatcher {
         let mut calls = calls.into_iter();
         let Some(first) = calls.next() else { return Vec::new() };
         match calls.next() {
-            None => vec![self.run_one(first, cancellation, self.run.as_ref(), None, |_| ()).await.0],
+            None => vec![
+                self.run_one(&self.snapshot(), first, cancellation, self.run.as_ref(), None, |_| ()).await.0,
+            ],
             Some(second) => {
                 let calls = iter::once(first).chain(iter::once(second)).chain(calls);
                 match Handle::try_current() {
@@ -316,7 +329,6 @@ impl Dispatcher {
         cancellation: Option<CancellationToken>,
     ) -> Vec<ToolResult> {
         let settings = &self.settings;
-        let registry = self.snapshot();
         let numbering = &mut Numbering::default();
         let run = self.run.as_ref();
         let prepare = |call| {
@@ -333,7 +345,7 @@ impl Dispatcher {
         let prepared: Vec<PreparedCall> = calls.map(prepare).collect();
         let mut results = Vec::with_capacity(prepared.len());
         for mut call in prepared {
-            let ended = call.run(settings, &registry, run).await;
+            let ended = call.run(settings, registry, run).await;
             results.push(call.into_result(ended));
         }
         if let Some(run) = run {
@@ -346,6 +358,7 @@ impl Dispatcher {
     /// with what `inspect` reads of the prepared call. `decided` is the approval of an outer dispatcher's call.
     async fn run_one<T>(
         &self,
+        registry: &Arc<ToolRegistry>,
         call: ToolCall,
         cancellation: Option<CancellationToken>,
         run: Option<&Arc<RunContext>>,
@@ -355,7 +368,7 @@ impl Dispatcher {
         let settings = &self.settings;
         let registry = self.snapshot();
         let numbering = &mut Numbering::default();
-        let preparation = Preparation { settings, registry: &registry, run, decided, numbering, turns: None };
+        let preparation = Preparation { settings, registry, run, decided, numbering, turns: None };
         let mut call = preparation.prepare(call, cancellation);
         let ended = call.run(settings, &registry, run).await;
         let inspected = inspect(&call);

@@ -284,8 +284,12 @@ impl ClientState {
             return Err(ToolError::disabled(&call.name, reason));
         }
         let text = call.arguments.as_str();
-        let checked = from_str(text).ok().filter(|_| !catalog.has_changed);
-        let arguments = checked.map_or_else(|| tool.definition.parse_arguments(text), Ok)?;
+        // The arguments were checked before, unless the tools have changed since.
+        let checked = if catalog.has_changed { None } else { from_str(text).ok() };
+        let arguments = match checked {
+            Some(arguments) => arguments,
+            None => tool.definition.parse_arguments(text)?,
+        };
         match arguments {
             Value::Object(arguments) => Ok((tool.clone(), arguments)),
             _ => Err(ToolError::invalid_json("expected an object")),

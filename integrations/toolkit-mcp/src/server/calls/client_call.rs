@@ -15,7 +15,8 @@ use tokio_util::sync::CancellationToken;
 use toolkit_core::__private::lock;
 use toolkit_core::context::Progress;
 use toolkit_core::{
-    CallId, Dispatcher, ErrorKind, RunContext, Tool, ToolCall, ToolError, ToolOutput, ToolResult,
+    CallId, Dispatcher, ErrorKind, RunContext, Tool, ToolCall, ToolError, ToolOutput, ToolRegistry,
+    ToolResult,
 };
 
 /// The time to send the waiting progress reports after the end of the call.
@@ -80,8 +81,9 @@ pub(crate) async fn run(
     let cancellation = context.ct.clone();
     let reports = context.meta.get_progress_token().map(|token| (token, context.peer.clone()));
     let caller = Caller::new(context, inputs, log_level);
+    // The tool that runs is the one that the filters have seen, whatever changes meanwhile.
+    let registry = dispatcher.snapshot();
     if !settings.filters.is_empty() {
-        let registry = dispatcher.registry();
         let tool = registry.get(&call.name);
         if !tool.is_some_and(|tool| is_visible(settings, &caller, tool.definition())) {
             return Ok(CallEnd::NotFound);
@@ -95,12 +97,15 @@ pub(crate) async fn run(
         Err(error) => return Ok(CallEnd::Refused(error)),
     };
     match reports {
-        None => dispatch(settings, dispatcher.clone().with_run(run), call, cancellation, &caller).await,
+        None => {
+            let dispatcher = dispatcher.clone().with_run(run);
+            dispatch(settings, dispatcher, &registry, call, cancellation, &caller).await
+        }
         Some((token, peer)) => {
             let reports = Arc::new(Reports::default());
             let dispatcher = dispatcher.clone().with_run(run.on_progress(increasing(reports.clone(), token)));
             // Boxed, so that calls without reports stay small.
-            let call = Box::pin(dispatch(settings, dispatcher, call, cancellation, &caller));
+            let call = Box::pin(dispatch(settings, dispatcher, &registry, call, cancellation, &caller));
             Box::pin(reporting(call, &reports, peer)).await
         }
     }
@@ -136,11 +141,12 @@ pub(crate) async fn output(
 async fn dispatch(
     settings: &ServerSettings,
     dispatcher: Dispatcher,
+    registry: &Arc<ToolRegistry>,
     call: ToolCall,
     cancellation: CancellationToken,
     caller: &Caller,
 ) -> Result<CallEnd, ErrorData> {
-    let mut running = pin!(dispatcher.dispatch_found(call, cancellation));
+    let mut running = pin!(dispatcher.dispatch_in(registry, call, cancellation));
     let ended = if caller.can_suspend() {
         tokio::select! {
             biased;
