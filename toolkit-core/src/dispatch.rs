@@ -329,6 +329,7 @@ impl Dispatcher {
         cancellation: Option<CancellationToken>,
     ) -> Vec<ToolResult> {
         let settings = &self.settings;
+        let registry = self.snapshot();
         let numbering = &mut Numbering::default();
         let run = self.run.as_ref();
         let prepare = |call| {
@@ -345,7 +346,7 @@ impl Dispatcher {
         let prepared: Vec<PreparedCall> = calls.map(prepare).collect();
         let mut results = Vec::with_capacity(prepared.len());
         for mut call in prepared {
-            let ended = call.run(settings, registry, run).await;
+            let ended = call.run(settings, &registry, run).await;
             results.push(call.into_result(ended));
         }
         if let Some(run) = run {
@@ -366,11 +367,10 @@ impl Dispatcher {
         inspect: impl FnOnce(&PreparedCall) -> T,
     ) -> (ToolResult, T) {
         let settings = &self.settings;
-        let registry = self.snapshot();
         let numbering = &mut Numbering::default();
         let preparation = Preparation { settings, registry, run, decided, numbering, turns: None };
         let mut call = preparation.prepare(call, cancellation);
-        let ended = call.run(settings, &registry, run).await;
+        let ended = call.run(settings, registry, run).await;
         let inspected = inspect(&call);
         let result = call.into_result(ended);
         if let Some(run) = &self.run {

@@ -11,11 +11,19 @@ mod on;
 
 pub use crate::{__measure as measure, __span as span};
 #[cfg(not(feature = "tracing"))]
-pub use off::{Empty, OpenSpan, Timer, is_observed};
+pub use off::{Empty, is_observed};
 #[cfg(feature = "tracing")]
-pub use on::{Empty, OpenSpan, Timer, is_observed};
+pub use on::{Empty, METRICS_TARGET, is_observed};
 #[cfg(feature = "tracing")]
 pub use tracing;
+
+/// The span of an operation. Clones are the same span.
+#[derive(Debug, Clone)]
+pub struct OpenSpan(#[cfg(feature = "tracing")] pub tracing::Span);
+
+/// The time at which an operation began.
+#[derive(Debug, Clone, Copy)]
+pub struct Timer(#[cfg(feature = "tracing")] std::time::Instant);
 
 impl OpenSpan {
     /// Records that the operation has failed. `error` is the kind of the error.

@@ -1,21 +1,18 @@
 //! Spans and measurements that do nothing.
 
+use super::{OpenSpan, Timer};
 use std::time::Duration;
 
 /// The value of an attribute that is recorded later.
 #[derive(Debug)]
 pub struct Empty;
 
-/// The span of an operation.
-#[derive(Debug, Clone)]
-pub struct OpenSpan;
-
 #[allow(clippy::unused_self, reason = "the same methods as with the feature")]
 impl OpenSpan {
     /// Returns a span.
     #[must_use]
     pub fn current() -> Self {
-        Self
+        Self()
     }
 
     /// Returns `true`.
@@ -42,17 +39,13 @@ impl OpenSpan {
     }
 }
 
-/// The time at which an operation began, which nothing reads.
-#[derive(Debug, Clone, Copy)]
-pub struct Timer;
-
 #[allow(clippy::unused_self, reason = "the same methods as with the feature")]
 impl Timer {
     /// Starts a timer now.
     #[inline]
     #[must_use]
     pub fn start() -> Self {
-        Self
+        Self()
     }
 
     /// Returns the time since the start.
@@ -76,7 +69,7 @@ macro_rules! __span {
         if false {
             $(let _ = &$value;)+
         }
-        $crate::__private::trace::OpenSpan
+        $crate::__private::trace::OpenSpan()
     }};
 }
 

@@ -1,13 +1,10 @@
 //! Spans and measurements with the crate `tracing`.
 
+use super::{OpenSpan, Timer};
 use std::time::{Duration, Instant};
 pub use tracing::field::Empty;
 use tracing::instrument::Instrument as _;
 use tracing::{Span, Value};
-
-/// The span of an operation. Clones are the same span.
-#[derive(Debug, Clone)]
-pub struct OpenSpan(pub Span);
 
 impl OpenSpan {
     /// Returns the span in which the program is.
@@ -42,10 +39,6 @@ impl OpenSpan {
     }
 }
 
-/// The time at which an operation began.
-#[derive(Debug, Clone, Copy)]
-pub struct Timer(Instant);
-
 impl Timer {
     /// Starts a timer now.
     #[inline]
@@ -60,6 +53,12 @@ impl Timer {
         self.0.elapsed()
     }
 }
+
+/// The target of the `tracing` events that carry measurements, such as the duration of a call.
+///
+/// The `MetricsLayer` of `tracing-opentelemetry` makes metrics of them. They have the level `TRACE`, so a log leaves them out,
+/// and a filter in front of all layers must let this target pass.
+pub const METRICS_TARGET: &str = "toolkit::metrics";
 
 /// Returns whether the program has a subscriber, so that spans are worth their data.
 #[inline]
@@ -85,7 +84,7 @@ macro_rules! __span {
 macro_rules! __measure {
     ($($key:literal = $value:expr),+ $(,)?) => {
         $crate::__private::trace::tracing::event!(
-            target: $crate::events::METRICS_TARGET,
+            target: $crate::__private::trace::METRICS_TARGET,
             parent: None,
             $crate::__private::trace::tracing::Level::TRACE,
             $($key = $value),+
