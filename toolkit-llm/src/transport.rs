@@ -1,8 +1,8 @@
 //! Request bodies in the JSON of a provider's API, and models over your own transport.
 
 mod background;
+mod event_stream;
 mod extra;
-mod fragment;
 mod request;
 mod response;
 mod settings;
@@ -10,7 +10,7 @@ mod stream;
 mod wire_model;
 
 pub use crate::facts::Server;
-pub use fragment::EventStream;
+pub use event_stream::EventStream;
 #[doc(hidden)]
 pub use request::native_losses;
 pub use request::{EncodedRequest, encode_request};
