@@ -1,7 +1,7 @@
 //! Request bodies in the JSON of a provider's API, and models over your own transport.
 
 mod background;
-mod event_stream;
+mod fragment;
 mod extra;
 mod request;
 mod response;
@@ -10,7 +10,7 @@ mod stream;
 mod wire_model;
 
 pub use crate::facts::Server;
-pub use event_stream::EventStream;
+pub use fragment::EventStream;
 #[doc(hidden)]
 pub use request::native_losses;
 pub use request::{EncodedRequest, encode_request};

@@ -4,7 +4,8 @@ use crate::hosted::HostedTool;
 
 impl HostedTool {
     /// Returns the name of the program's tool for answering the calls, such as `shell`. Returns `None` if the
-    /// provider runs the hosted tool itself, and for [`gemini::computer_use`], which calls several tools.
+    /// provider runs the hosted tool itself, and for
+    /// [`gemini::computer_use`](crate::hosted::gemini::computer_use), which calls several tools.
     ///
     /// Register an ordinary tool with this name. Its calls have the arguments described in the provider's
     /// reference, and its results are converted to the provider's form.

@@ -1,6 +1,6 @@
 //! The events of a streamed answer, for a model.
 
-use super::event_stream::{EventStream, ReceivedPiece};
+use super::fragment::{EventStream, ReceivedPiece};
 use super::response::{blocked, is_beside_text, model_response, read_response};
 use crate::facts::{ApiFormat, Server};
 use crate::json::WireError;

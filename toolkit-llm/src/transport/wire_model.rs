@@ -2,7 +2,7 @@
 
 use super::EncodedRequest;
 use super::background::finished;
-use super::event_stream::EventStream;
+use super::fragment::EventStream;
 use super::request::encode_for;
 use super::response::read_response;
 use super::stream::ResponseEvents;
