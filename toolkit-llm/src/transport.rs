@@ -1,8 +1,8 @@
 //! Request bodies in the JSON of a provider's API, and models over your own transport.
 
 mod background;
-mod fragment;
 mod extra;
+mod fragment;
 mod request;
 mod response;
 mod settings;
