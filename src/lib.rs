@@ -89,7 +89,7 @@
 //! | `mcp-http` | `mcp` over HTTP |
 //! | `client-http` | the same, by the name that compiler messages have for clients |
 //! | `server-http` | the same, by the name that compiler messages have for servers |
-//! | `mcp-auth` | logins to MCP servers with OAuth |
+//! | `mcp-auth` | logins to MCP servers with OAuth; the SDK compiles `reqwest` for it |
 //! | `auth` | the same |
 //! | `mcp-jwt` | MCP servers over HTTP that check JSON Web Tokens |
 //! | `jwt` | the same |

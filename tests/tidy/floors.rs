@@ -8,6 +8,7 @@ const FLOORS: &[&str] = &[
     "macros",
     "guard",
     "depth",
+    "trace",
     "name",
     "error",
     "pattern",
@@ -26,6 +27,7 @@ const FLOORS: &[&str] = &[
     "testing",
     "middleware",
     "dispatch",
+    "serve",
     "private",
 ];
 
@@ -86,7 +88,6 @@ pub(crate) const AGENT_FLOORS: &[&str] = &[
 /// The rooms of `toolkit-mcp`.
 const MCP_FLOORS: &[&str] = &[
     "macros",
-    "locks",
     "numbers",
     "reports",
     "unsent",
@@ -94,7 +95,7 @@ const MCP_FLOORS: &[&str] = &[
     "error_data",
     "line_transport",
     "request_span",
-    "http_client",
+    "user_agent",
     "guarded_http",
     "client",
     "config",
@@ -134,18 +135,8 @@ const MCP_SERVER_FLOORS: &[&str] = &[
 ];
 
 /// The rooms of `toolkit-nats`.
-const NATS_FLOORS: &[&str] = &[
-    "locks",
-    "span",
-    "fleet_error",
-    "subjects",
-    "fleet",
-    "frames",
-    "definitions",
-    "ledger",
-    "worker",
-    "caller",
-];
+const NATS_FLOORS: &[&str] =
+    &["span", "fleet_error", "subjects", "fleet", "frames", "definitions", "ledger", "worker", "caller"];
 
 /// The rooms of `toolkit-openapi`. The client and the server do not know each other.
 const OPENAPI_FLOORS: &[&str] = &["error", "client", "server"];

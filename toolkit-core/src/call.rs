@@ -124,9 +124,9 @@ impl ToolCall {
     }
 }
 
-setters! { ToolCall {
+setters! { ToolCall:
     /// Sets the index of the call in the model's message.
     with_index(index: usize) = Some(index);
     /// Sets the provider-specific fields, sent back to the provider along with the call.
     with_extras(extras: ProviderExtras) = extras;
-} }
+}

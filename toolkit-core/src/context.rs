@@ -346,11 +346,11 @@ impl ToolContext {
     }
 }
 
-setters! { ToolContext {
+setters! { ToolContext:
     /// Sets the id assigned to the call by the provider.
     with_call_id(call_id: CallId) = Some(call_id);
     /// Sets the token that cancels the call.
     with_cancellation(cancellation: CancellationToken) = Some(cancellation);
     /// Sets the program's state for its tools.
     with_state(state: Arc<State>) = Some(state);
-} }
+}

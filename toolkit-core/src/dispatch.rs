@@ -213,7 +213,7 @@ impl Dispatcher {
         arguments: impl IntoArguments<'a>,
     ) -> Result<ToolOutput, ToolError> {
         let call = ToolCall::new("", name, arguments.into_arguments()?.into_owned());
-        self.run_one(call, None, self.run.as_ref(), None, |_| ()).await.0.outcome
+        self.run_one(&self.snapshot(), call, None, self.run.as_ref(), None, |_| ()).await.0.outcome
     }
 
     /// Runs the calls concurrently and returns their results in the order of the calls.
@@ -263,8 +263,19 @@ impl Dispatcher {
         call: ToolCall,
         cancellation: CancellationToken,
     ) -> (ToolResult, Option<Arc<dyn Tool>>) {
+        self.dispatch_in(&self.snapshot(), call, cancellation).await
+    }
+
+    /// Runs one call with the tools of `registry`, a snapshot in which the program has looked at the tool.
+    #[doc(hidden)]
+    pub async fn dispatch_in(
+        &self,
+        registry: &Arc<ToolRegistry>,
+        call: ToolCall,
+        cancellation: CancellationToken,
+    ) -> (ToolResult, Option<Arc<dyn Tool>>) {
         let found = |call: &PreparedCall| call.tool().cloned();
-        self.run_one(call, Some(cancellation), self.run.as_ref(), None, found).await
+        self.run_one(registry, call, Some(cancellation), self.run.as_ref(), None, found).await
     }
 
     /// Starts the calls and returns the running [`Batch`]. More calls can be added to the batch.
@@ -296,7 +307,9 @@ impl Dispatcher {
         let mut calls = calls.into_iter();
         let Some(first) = calls.next() else { return Vec::new() };
         match calls.next() {
-            None => vec![self.run_one(first, cancellation, self.run.as_ref(), None, |_| ()).await.0],
+            None => vec![
+                self.run_one(&self.snapshot(), first, cancellation, self.run.as_ref(), None, |_| ()).await.0,
+            ],
             Some(second) => {
                 let calls = iter::once(first).chain(iter::once(second)).chain(calls);
                 match Handle::try_current() {
@@ -346,6 +359,7 @@ impl Dispatcher {
     /// with what `inspect` reads of the prepared call. `decided` is the approval of an outer dispatcher's call.
     async fn run_one<T>(
         &self,
+        registry: &Arc<ToolRegistry>,
         call: ToolCall,
         cancellation: Option<CancellationToken>,
         run: Option<&Arc<RunContext>>,
@@ -353,11 +367,10 @@ impl Dispatcher {
         inspect: impl FnOnce(&PreparedCall) -> T,
     ) -> (ToolResult, T) {
         let settings = &self.settings;
-        let registry = self.snapshot();
         let numbering = &mut Numbering::default();
-        let preparation = Preparation { settings, registry: &registry, run, decided, numbering, turns: None };
+        let preparation = Preparation { settings, registry, run, decided, numbering, turns: None };
         let mut call = preparation.prepare(call, cancellation);
-        let ended = call.run(settings, &registry, run).await;
+        let ended = call.run(settings, registry, run).await;
         let inspected = inspect(&call);
         let result = call.into_result(ended);
         if let Some(run) = &self.run {

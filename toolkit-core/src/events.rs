@@ -20,12 +20,8 @@ use serde::{Deserialize, Serialize, Serializer};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// The target of the `tracing` events that carry measurements, such as the duration of a call.
-///
-/// The `MetricsLayer` of `tracing-opentelemetry` makes metrics of them. They have the level `TRACE`, so a log leaves them out,
-/// and a filter in front of all layers must let this target pass.
 #[cfg(feature = "tracing")]
-pub const METRICS_TARGET: &str = "toolkit::metrics";
+pub use crate::trace::METRICS_TARGET;
 
 /// One event of a call.
 ///
@@ -205,7 +201,7 @@ pub enum CallStatus {
 }
 
 impl CallStatus {
-    fn of(error: Option<&ToolError>) -> Self {
+    fn from_error(error: Option<&ToolError>) -> Self {
         match error.map(ToolError::kind) {
             None => Self::Success,
             Some(ErrorKind::Denied) => Self::Denied,

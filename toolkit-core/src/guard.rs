@@ -1,9 +1,10 @@
-//! Panic containment: a panic in a tool or in the program's code becomes the error result of the call.
+//! Panic containment: a panic in a tool or in the program's code becomes the error result of the call, and poisons no lock.
 
 use std::any::Any;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
 /// The message of a caught panic.
@@ -12,7 +13,7 @@ pub(crate) struct PanicText(pub(crate) String);
 impl PanicText {
     /// Extracts the message from a panic payload and drops the payload.
     #[cold]
-    pub(crate) fn of(payload: Box<dyn Any + Send>) -> Self {
+    pub(crate) fn new(payload: Box<dyn Any + Send>) -> Self {
         let text = payload.downcast_ref::<&str>().copied();
         let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
         let text = text.unwrap_or("no message").to_owned();
@@ -24,7 +25,7 @@ impl PanicText {
 /// Runs `work` and returns a panic of `work` as an error. The panic hook has already reported the panic.
 #[inline]
 pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, PanicText> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(PanicText::of)
+    catch_unwind(AssertUnwindSafe(work)).map_err(PanicText::new)
 }
 
 /// Awaits `future` and returns a panic during polling as an error.
@@ -44,4 +45,9 @@ pub(crate) fn discard<T>(value: T) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
         std::mem::forget(payload);
     }
+}
+
+/// Locks a mutex, also if another thread panicked while it held the lock: each change under our locks is one statement.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

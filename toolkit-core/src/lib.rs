@@ -73,7 +73,9 @@ pub mod redaction;
 pub mod registry;
 mod result;
 pub mod search;
+mod serve;
 pub mod testing;
+mod trace;
 
 #[doc(hidden)]
 #[path = "private.rs"]

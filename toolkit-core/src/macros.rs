@@ -1,29 +1,35 @@
 //! Internal macros for builder methods, settings structs and `Debug` implementations.
 
-/// Generates builder methods. Each method sets the field with the same name as the method's parameter.
-///
-/// In the second form, the field is in a nested struct, which is the field `$part` of the type.
-macro_rules! setters {
-    ($ty:ty { $($(#[$meta:meta])* $method:ident($field:ident: $argument:ty) = $value:expr;)* }) => {
-        impl $ty {
-            $($(#[$meta])* #[must_use] pub fn $method(mut self, $field: $argument) -> Self {
-                self.$field = $value;
-                self
-            })*
+/// Declares builder methods. Each method sets the field that has the same name as its parameter. With `Type.part`, the
+/// field belongs to `self.part`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __setters {
+    ($type:ident $(. $part:tt)* :
+        $($(#[$doc:meta])* $method:ident($field:ident: $ty:ty) = $value:expr;)*
+    ) => {
+        $crate::__setters! { @each $type [$($part)*] $({$(#[$doc])* $method($field: $ty) = $value})* }
+    };
+    (@each $type:ident $path:tt $($each:tt)*) => {
+        #[allow(clippy::double_must_use)]
+        impl $type {
+            $($crate::__setters! { @one $path $each })*
         }
     };
-    ($ty:ty, $part:tt { $($(#[$meta:meta])* $method:ident($field:ident: $argument:ty) = $value:expr;)* }) => {
-        impl $ty {
-            $($(#[$meta])* #[must_use] pub fn $method(mut self, $field: $argument) -> Self {
-                self.$part.$field = $value;
-                self
-            })*
+    (@one [$($part:tt)*] {$(#[$doc:meta])* $method:ident($field:ident: $ty:ty) = $value:expr}) => {
+        $(#[$doc])*
+        #[must_use]
+        pub fn $method(mut self, $field: $ty) -> Self {
+            self $(.$part)* .$field = $value;
+            self
         }
     };
 }
 
 /// Declares conversions from a list of types. A list, unlike a conversion from all types of a kind, can grow.
-macro_rules! from {
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __from {
     ($type:ident: $($value:ident: $($from:ty)|+ => $result:expr;)+) => {
         $($(impl From<$from> for $type {
             fn from($value: $from) -> Self {
@@ -31,6 +37,40 @@ macro_rules! from {
             }
         })+)+
     };
+}
+
+/// Implements `From` for an enum. The content of a variant is converted to the variant.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __from_contents {
+    ($type:ident: $($variant:ident($content:ty)),+) => {
+        $(impl From<$content> for $type {
+            fn from(content: $content) -> Self {
+                Self::$variant(content)
+            }
+        })+
+    };
+}
+
+/// Implements `Debug` for a type with closures, locks or secrets. The output shows only the listed values.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __debug {
+    ($type:ident $(<$lifetime:lifetime>)?, $this:ident $(, $name:literal: $value:expr)*) => {
+        impl std::fmt::Debug for $type $(<$lifetime>)? {
+            fn fmt(&$this, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($type))$(.field($name, &$value))*.finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+/// The macros above under the names that the crates of the workspace call them by.
+macro_rules! setters {
+    ($($all:tt)*) => { $crate::__setters! { $($all)* } };
+}
+macro_rules! from {
+    ($($all:tt)*) => { $crate::__from! { $($all)* } };
 }
 
 /// Generates a settings struct with a `Default` implementation and builder methods.

@@ -107,10 +107,10 @@ impl ToolName {
         check_name(qualified)?;
         let namespace = namespace.filter(|namespace| !namespace.is_empty());
         let namespace = namespace.map(normalized_namespace).transpose()?;
-        Ok(Self::of(qualified, namespace.as_deref(), method))
+        Ok(Self::from_legal(qualified, namespace.as_deref(), method))
     }
 
-    fn of(qualified: &str, namespace: Option<&str>, method: &str) -> Self {
+    fn from_legal(qualified: &str, namespace: Option<&str>, method: &str) -> Self {
         Self(Arc::new(NameParts {
             qualified: qualified.into(),
             namespace: namespace.map(Into::into),
@@ -126,7 +126,7 @@ impl ToolName {
             Some(namespace) => join(namespace, method, separator),
             None => method.to_owned(),
         };
-        Self::of(&qualified, namespace.as_deref(), method)
+        Self::from_legal(&qualified, namespace.as_deref(), method)
     }
 
     /// Creates the default tool name of a function, such as `get_weather` for the function `getWeather`. The

@@ -1,5 +1,5 @@
-//! Items used by macro-generated code. This module is not part of the public API and may change in any
-//! release.
+//! Items used by macro-generated code and by servers of the integrations. This module is not part of the public API and
+//! may change in any release.
 //!
 //! Generated code stands in modules of users, whose traits may give every type more methods. A method that is called
 //! with a dot is therefore inherent and takes what stands before the dot by value, so it is found first; or its name
@@ -18,10 +18,12 @@ pub use crate::definition::{
     ToolsetWithoutExtends, UnknownArguments,
 };
 pub use crate::error::ToolError;
+pub use crate::guard::lock;
 pub use crate::output::probes::{Output, OutputType, Returned, SchemaFn};
 pub use crate::registry::discover::Registration;
 pub use crate::schema::__private::{constants_to_enum, remove_description, type_name};
 pub use crate::schema::Constraints;
+pub use crate::serve::{CallPermit, ServedCalls, dispatcher_for};
 pub use core::option::Option::{None, Some};
 pub use core::result::Result::{Err, Ok};
 pub use {inventory, schemars, serde};
@@ -38,6 +40,11 @@ pub trait Checked<T, const CHECKED: bool> {
 
 impl<T, const CHECKED: bool> Checked<T, CHECKED> for () {
     type Type = T;
+}
+
+/// Spans and measurements of other crates.
+pub mod trace {
+    pub use crate::trace::*;
 }
 
 /// The names used by code derived from `JsonSchema`, for modules without the standard prelude.

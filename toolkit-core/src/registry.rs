@@ -266,7 +266,7 @@ impl ToolRegistry {
         taken.map(|tool| tool.problem(ToolFault::ReservedParameter { parameter: CALL_REASON }))
     }
 
-    /// Checks for problems recorded by `+` and `+=`, such as duplicate names. Of two tools with the same
+    /// Checks for problems of tools that were collected, as `+` and `+=` do, such as duplicate names. Of two tools with the same
     /// name, the registry keeps the earlier tool.
     ///
     /// # Errors

@@ -119,9 +119,9 @@ impl ToolResult {
     }
 }
 
-setters! { ToolResult {
+setters! { ToolResult:
     /// Sets the position of the call in its batch, counted from 0.
     with_position(position: usize) = position;
     /// Sets the provider-specific fields, sent back with the result.
     with_extras(extras: ProviderExtras) = extras;
-} }
+}

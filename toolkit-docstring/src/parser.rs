@@ -42,7 +42,7 @@ impl<'a> Parser<'a> {
         self.hidden_level = None;
         if line.is_blank() || line.fence != Fence::Outside {
             self.description.keep(line);
-        } else if let Some((field, height)) = Field::of(line) {
+        } else if let Some((field, height)) = Field::read(line) {
             self.field(line, field, height);
         } else if let Some(title) = title_at(line, self.ahead, self.section) {
             self.open(line, title);
@@ -254,7 +254,7 @@ fn title_at(line: &Line, ahead: &[Line], section: Option<Section>) -> Option<Tit
 /// Returns `true` if `line` is the start of a field such as `:param x:`, of a directive such as `.. note::`, or of a
 /// section.
 fn begins_block(line: &Line, ahead: &[Line], section: Option<Section>) -> bool {
-    Field::of(line).is_some() || line.text.starts_with(".. ") || title_at(line, ahead, section).is_some()
+    Field::read(line).is_some() || line.text.starts_with(".. ") || title_at(line, ahead, section).is_some()
 }
 
 fn continues_entry(line: &Line, ahead: &[Line], first: &Line, section: Section) -> bool {
@@ -297,7 +297,7 @@ fn is_deeper_prose(line: &Line, first: &Line) -> bool {
 }
 
 fn is_known_field(line: &Line) -> bool {
-    matches!(Field::of(line), Some((Field::Known { .. }, _)))
+    matches!(Field::read(line), Some((Field::Known { .. }, _)))
 }
 
 /// Splits the documentation of an error, such as `ValueError: when it is empty`, into the error type and the text.

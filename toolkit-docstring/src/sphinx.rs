@@ -17,7 +17,7 @@ pub(crate) enum Tag {
 }
 
 impl Tag {
-    fn of(keyword: &str) -> Option<Self> {
+    fn from_keyword(keyword: &str) -> Option<Self> {
         match keyword.to_ascii_lowercase().as_str() {
             "param" | "parameter" | "arg" | "argument" | "key" | "keyword" | "kwarg" => Some(Self::Param),
             "type" | "kwtype" => Some(Self::ParamType),
@@ -52,7 +52,7 @@ pub(crate) enum Field<'a> {
 
 impl<'a> Field<'a> {
     /// Parses a field at the start of `line`. Also returns the number of lines up to the end of its type.
-    pub(crate) fn of(line: &'a Line) -> Option<(Self, usize)> {
+    pub(crate) fn read(line: &'a Line) -> Option<(Self, usize)> {
         let (field, height) = line.read(Self::parse, |alone, joined| match (alone, joined) {
             (Some(Self::Known { tag, argument, .. }), Some(Self::Known { .. })) => {
                 matches!(tag, Tag::ParamType | Tag::ReturnType) || has_open_bracket(argument)
@@ -74,7 +74,7 @@ impl<'a> Field<'a> {
         let (keyword, rest) = split_keyword(field)?;
         let closed = split_colon(rest).or_else(|| rest.split_once(is_colon));
         let follows = rest.starts_with(|c: char| is_colon(c) || c.is_whitespace());
-        match (Tag::of(keyword).filter(|_| follows || rest.is_empty()), closed) {
+        match (Tag::from_keyword(keyword).filter(|_| follows || rest.is_empty()), closed) {
             (Some(tag), Some((argument, text))) => {
                 let is_role = argument.is_empty() && text.starts_with('`');
                 (!is_role).then(|| Self::Known { tag, argument: argument.trim(), text: text.trim() })
@@ -94,7 +94,7 @@ impl<'a> Field<'a> {
 
     fn epytext(field: &'a str) -> Option<Self> {
         let (keyword, rest) = split_keyword(field)?;
-        let tag = Tag::of(keyword)?;
+        let tag = Tag::from_keyword(keyword)?;
         let rest = rest
             .strip_prefix(|c: char| is_colon(c) || c.is_whitespace())
             .or_else(|| rest.is_empty().then_some(rest))?

@@ -3,8 +3,9 @@
 //! The traits for definitions, for the tool config and for the parts of a stream are in the modules of the types that
 //! they use.
 
+use crate::call::outgoing::OutgoingCall;
 use crate::call::pairing::{CallKey, Entry};
-use crate::call::{DecodedPayload, Message, OutgoingCall};
+use crate::call::received::{DecodedPayload, ReceivedMessage};
 use crate::definitions::declaration::DefinitionCodec;
 use crate::definitions::tool_config::ChoiceCodec;
 use crate::facts::Api;
@@ -85,14 +86,17 @@ pub(crate) trait HistoryCodec: Api {
 
     /// Writes a message with the encoded `parts`. The returned list is empty if the message is dropped. It
     /// has several messages if the API needs several.
-    fn write_message(&self, message: &Message<'_>, parts: Vec<Value>) -> Vec<Value>;
+    fn write_message(&self, message: &ReceivedMessage<'_>, parts: Vec<Value>) -> Vec<Value>;
 
     /// Creates assistant messages from `text` and the encoded `calls`. Either of them, or both, may be empty. By
     /// default, the text is the `content` of one message.
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
         let names = ["role", "content"].map(ToOwned::to_owned);
         let fields = names.into_iter().zip(["assistant".into(), text.into()]).collect();
-        self.write_message(&Message { fields: Some(&fields), parts: Vec::new(), is_whole: true }, calls)
+        self.write_message(
+            &ReceivedMessage { fields: Some(&fields), parts: Vec::new(), is_whole: true },
+            calls,
+        )
     }
 
     /// Adds to the encoded `calls` of a message what models of a generation require in calls that they did not

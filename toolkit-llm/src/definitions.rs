@@ -8,7 +8,7 @@ pub(crate) mod standard;
 mod strict;
 pub(crate) mod tool_config;
 
-use crate::facts::Facts;
+use crate::facts::{Facts, ToolFacts};
 use crate::hosted::{HostedTool, without_secrets};
 use declaration::{DefinitionCodec, DefinitionEncoder, EncodedDefinition, Spelling, unsupported_metadata};
 pub use limits::LimitExceeded;
@@ -71,7 +71,7 @@ impl<'a> Renderer<'a> {
     /// is set, references are replaced by their targets. The strict dialects and Gemini's own dialect do this
     /// anyway.
     const fn dialect(&self, strict: bool) -> SchemaDialect {
-        match self.facts.dialect(strict, self.options.json_schema) {
+        match self.facts.tools.dialect(strict, self.options.json_schema) {
             SchemaDialect::OpenAi | SchemaDialect::Anthropic if self.options.inline_references => {
                 SchemaDialect::Inlined
             }
@@ -84,7 +84,8 @@ impl<'a> Renderer<'a> {
         let strict = self.plan.strict[index];
         let dialect = self.dialect(strict);
         let outputs = self.options.output_schemas;
-        let parameters = self.facts.parameters.map(|rule| parameter_names(rule, &definition.parameters));
+        let parameters =
+            self.facts.tools.parameters.map(|rule| parameter_names(rule, &definition.parameters));
         let parameters = &parameters.unwrap_or_default();
         let how = Spelling { names: self.names, strict, dialect, outputs, parameters };
         let is_grouped = self.codec.namespace(definition, self.options).is_some();
@@ -93,7 +94,7 @@ impl<'a> Renderer<'a> {
         let mut encoded = if self.options.standard_fields {
             let encoded = self.codec.encode_definition(&standard::definition(definition), &how);
             let mut encoder = DefinitionEncoder { definition, how: &how, losses: encoded.losses };
-            encoder.report_unsupported(Facts::FUNCTIONS_ONLY, Some(standard::REASON));
+            encoder.report_unsupported(ToolFacts::FUNCTIONS_ONLY, Some(standard::REASON));
             EncodedDefinition { json: encoded.json, losses: encoder.losses }
         } else {
             self.codec.encode_definition(definition, &how)
@@ -141,7 +142,7 @@ impl<'a> Renderer<'a> {
     pub(crate) fn assemble(&self, fragments: &[impl Borrow<Fragment>]) -> Definitions {
         let mut json = String::from("[]");
         if !fragments.is_empty() {
-            let (before, after) = self.facts.frame;
+            let (before, after) = self.facts.fields.frame;
             json = format!("{before}{}{after}", self.entries(fragments).join(","));
         }
         let mut report = DefinitionReport {

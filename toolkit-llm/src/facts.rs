@@ -24,50 +24,16 @@ use toolkit_schema::SchemaDialect;
 pub(crate) struct Facts {
     /// The name of the format. Fields that exist only in this API are stored under this name.
     pub(crate) name: &'static str,
-    /// The rule for tool names.
-    pub(crate) names: NameRule,
-    /// The rule for the names of parameters, if the API has one. It is also applied to the properties inside of parameters:
-    /// one refused name costs all tools of the request.
-    pub(crate) parameters: Option<NameRule>,
+    pub(crate) tools: ToolFacts,
     /// The rule for call ids in requests. `None` if the API does not require ids.
     pub(crate) ids: Option<IdRule>,
     /// The rule for the results in a history.
     pub(crate) results: ResultRule,
-    /// The maximum number of tools in a request. `None` if the reference does not state a maximum.
-    pub(crate) most_tools: Option<usize>,
-    pub(crate) strictness: Strictness,
-    /// The schema dialects for a tool without enforcement, for a strict tool, and for a request with plain
-    /// JSON Schema, in this order.
-    pub(crate) dialects: [SchemaDialect; 3],
-    /// The JSON text before and after the definitions in a request.
-    pub(crate) frame: (&'static str, &'static str),
-    /// The path to the list of tools in a request.
-    pub(crate) tools: &'static [&'static str],
-    /// The request field for the messages.
-    pub(crate) messages: &'static str,
-    /// The request fields that refer to a conversation stored by the service. A request with such a field may contain
-    /// results whose calls only the service has.
-    pub(crate) server_state: &'static [&'static str],
-    /// The settings of a tool for which the API has no field.
-    pub(crate) unsupported: &'static [&'static str],
+    pub(crate) fields: RequestFields,
     /// The paths to the id and to the arguments of a call.
     pub(crate) call_fields: [&'static [&'static str]; 2],
-    /// JSON pointers to the token counts of a response: input, output, cached input and reasoning tokens.
-    pub(crate) usage: [&'static str; 4],
-    /// The JSON pointer to the sum of all tokens. Empty if all servers of the API agree on what counts as output.
-    pub(crate) total: &'static str,
-    /// The JSON pointer to the number of input tokens written into a cache. Empty if the API does not report
-    /// it.
-    pub(crate) cache_writes: &'static str,
-    /// The JSON pointer to the number of input tokens in the results of the provider's own tools. Empty if
-    /// the API does not report it.
-    pub(crate) tool_tokens: &'static str,
-    /// The media items that the API accepts. Each entry has the first model generation to which it applies,
-    /// and the table of media items. The latest generation comes first. If there are no entries, no losses
-    /// are reported.
-    pub(crate) media: &'static [(u32, MediaTable)],
-    /// Returns whether an accepted media item has content that can be sent.
-    pub(crate) is_readable: fn(MediaKind, &Media) -> bool,
+    pub(crate) usage: UsageFields,
+    pub(crate) media: MediaFacts,
     /// Returns the generation of the model with the given name. Returns `None` if the name has no generation,
     /// or if requests do not depend on it.
     pub(crate) generation: fn(&str) -> Option<u32>,
@@ -79,6 +45,74 @@ pub(crate) struct Facts {
     /// The messages of Mistral's servers, which offer the same API with another form of media items. `None` for other
     /// APIs.
     pub(crate) mistral: Option<&'static MistralForm>,
+}
+
+/// What an API accepts in the definitions of tools.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ToolFacts {
+    /// The rule for tool names.
+    pub(crate) names: NameRule,
+    /// The rule for the names of parameters, if the API has one. It is also applied to the properties inside of parameters:
+    /// one refused name costs all tools of the request.
+    pub(crate) parameters: Option<NameRule>,
+    /// The maximum number of tools in a request. `None` if the reference does not state a maximum.
+    pub(crate) most: Option<usize>,
+    pub(crate) strictness: Strictness,
+    /// The schema dialects for a tool without enforcement, for a strict tool, and for a request with plain
+    /// JSON Schema, in this order.
+    pub(crate) dialects: [SchemaDialect; 3],
+    /// The settings of a tool for which the API has no field.
+    pub(crate) unsupported: &'static [&'static str],
+}
+
+/// The places of tools and messages in a request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RequestFields {
+    /// The JSON text before and after the definitions in a request.
+    pub(crate) frame: (&'static str, &'static str),
+    /// The path to the list of tools in a request.
+    pub(crate) tools: &'static [&'static str],
+    /// The request field for the messages.
+    pub(crate) messages: &'static str,
+    /// The request fields that refer to a conversation stored by the service. A request with such a field may contain
+    /// results whose calls only the service has.
+    pub(crate) server_state: &'static [&'static str],
+}
+
+/// JSON pointers to the token counts of a response. Empty if the API does not report a number.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct UsageFields {
+    pub(crate) input: &'static str,
+    pub(crate) output: &'static str,
+    pub(crate) cached_input: &'static str,
+    pub(crate) reasoning: &'static str,
+    /// The sum of all tokens. Empty if all servers of the API agree on what counts as output.
+    pub(crate) total: &'static str,
+    /// The number of input tokens written into a cache.
+    pub(crate) cache_writes: &'static str,
+    /// The number of input tokens in the results of the provider's own tools.
+    pub(crate) tool_tokens: &'static str,
+}
+
+/// The media items that an API accepts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MediaFacts {
+    /// Each entry has the first model generation to which it applies, and the table of media items. The latest
+    /// generation comes first. If there are no entries, no losses are reported.
+    pub(crate) tables: &'static [(u32, MediaTable)],
+    /// Returns whether an accepted media item has content that can be sent.
+    pub(crate) is_readable: fn(MediaKind, &Media) -> bool,
+}
+
+/// The form in which a history is written, chosen by the caller.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum HistoryForm {
+    /// Call ids follow the rule of the API.
+    Usual,
+    /// Call ids follow the rule of the API, and illegal ids are always replaced.
+    StrictIds,
+    /// Messages of Mistral's servers. Call ids have exactly nine letters and digits.
+    Mistral(&'static MistralForm),
 }
 
 /// The functions that write messages for Mistral's servers.
@@ -124,49 +158,48 @@ impl Facts {
     /// The default facts about an API: no limits, no strict tools, and OpenAI's rule for tool names.
     pub(crate) const PLAIN: Self = Self {
         name: "",
-        names: NameRule::DASHES,
-        parameters: None,
+        tools: ToolFacts::PLAIN,
         ids: None,
         results: ResultRule::PLAIN,
-        most_tools: None,
-        strictness: Strictness::None,
-        dialects: [SchemaDialect::OpenAi, SchemaDialect::OpenAiStrict, SchemaDialect::OpenAi],
-        frame: ("[", "]"),
-        tools: &["tools"],
-        messages: "messages",
-        server_state: &[],
-        unsupported: &[],
+        fields: RequestFields::PLAIN,
         call_fields: [&["id"], &["function", "arguments"]],
-        usage: [""; 4],
-        total: "",
-        cache_writes: "",
-        tool_tokens: "",
-        media: &[],
-        is_readable: |_, _| true,
+        usage: UsageFields::PLAIN,
+        media: MediaFacts::PLAIN,
         generation: |_| None,
         response_id: "",
         container: [""; 2],
         mistral: None,
     };
 
-    /// The settings that an API cannot express if it has only functions with a name, a description and
-    /// parameters.
-    pub(crate) const FUNCTIONS_ONLY: &'static [&'static str] =
-        &["kind", "output_schema", "input_examples", "allowed_callers", "defer"];
-
     /// Returns whether a request refers to messages stored by the service.
     pub(crate) fn is_continued(&self, request: &Fields) -> bool {
         // A request that creates a thread of Anthropic contains all messages.
         let is_new = |kept: &Value| kept.is_null() || kept.get("type").is_some_and(|kind| kind == "create");
-        self.server_state.iter().any(|name| request.get(*name).is_some_and(|kept| !is_new(kept)))
+        self.fields.server_state.iter().any(|name| request.get(*name).is_some_and(|kept| !is_new(kept)))
     }
 
     /// Returns the media items accepted by models of the given generation. `None` stands for the latest
     /// generation.
     pub(crate) fn media_table(&self, generation: Option<u32>) -> Option<&'static MediaTable> {
         let generation = generation.unwrap_or(u32::MAX);
-        self.media.iter().find(|(first, _)| *first <= generation).map(|(_, table)| table)
+        self.media.tables.iter().find(|(first, _)| *first <= generation).map(|(_, table)| table)
     }
+}
+
+impl ToolFacts {
+    pub(crate) const PLAIN: Self = Self {
+        names: NameRule::DASHES,
+        parameters: None,
+        most: None,
+        strictness: Strictness::None,
+        dialects: [SchemaDialect::OpenAi, SchemaDialect::OpenAiStrict, SchemaDialect::OpenAi],
+        unsupported: &[],
+    };
+
+    /// The settings that an API cannot express if it has only functions with a name, a description and
+    /// parameters.
+    pub(crate) const FUNCTIONS_ONLY: &'static [&'static str] =
+        &["kind", "output_schema", "input_examples", "allowed_callers", "defer"];
 
     /// Returns the schema dialect for a tool. `strict` states whether the schema is enforced, and
     /// `json_schema` whether the request has plain JSON Schema.
@@ -175,6 +208,32 @@ impl Facts {
             ([_, dialect, _], true, _) | ([_, _, dialect], _, true) | ([dialect, ..], ..) => dialect,
         }
     }
+}
+
+impl RequestFields {
+    pub(crate) const PLAIN: Self =
+        Self { frame: ("[", "]"), tools: &["tools"], messages: "messages", server_state: &[] };
+}
+
+impl UsageFields {
+    pub(crate) const PLAIN: Self = Self {
+        input: "",
+        output: "",
+        cached_input: "",
+        reasoning: "",
+        total: "",
+        cache_writes: "",
+        tool_tokens: "",
+    };
+
+    /// Returns the pointers to all counts but the sum.
+    pub(crate) const fn pointers(&self) -> [&'static str; 6] {
+        [self.input, self.output, self.cached_input, self.reasoning, self.cache_writes, self.tool_tokens]
+    }
+}
+
+impl MediaFacts {
+    pub(crate) const PLAIN: Self = Self { tables: &[], is_readable: |_, _| true };
 }
 
 impl IdRule {

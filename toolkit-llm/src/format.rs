@@ -1,5 +1,8 @@
 //! The API formats and their operations.
 
+mod hosted;
+#[cfg(feature = "model")]
+mod output;
 mod render;
 mod turns;
 mod writer;
@@ -167,7 +170,7 @@ impl ApiFormat {
         let tools = definitions.value();
         if tools.as_array().is_some_and(|tools| !tools.is_empty()) {
             overlay(request, &config.fields, |_, _| true);
-            fields::set_in(request, self.codec().facts().tools, tools.clone());
+            fields::set_in(request, self.codec().facts().fields.tools, tools.clone());
         }
     }
 

@@ -6,4 +6,6 @@ mod functions;
 mod macros;
 
 #[cfg(feature = "model")]
-pub use functions::{BoxFuture, MAX_NESTING, check_nesting, lock};
+pub use functions::{BoxFuture, MAX_NESTING, check_nesting};
+#[cfg(feature = "model")]
+pub use toolkit_core::__private::lock;

@@ -139,24 +139,6 @@ impl HostedTool {
         }
     }
 
-    /// Returns the name of the program's tool for answering the calls, such as `shell`. Returns `None` if the
-    /// provider runs the hosted tool itself, and for [`gemini::computer_use`], which calls several tools.
-    ///
-    /// Register an ordinary tool with this name. Its calls have the arguments described in the provider's
-    /// reference, and its results are converted to the provider's form.
-    ///
-    /// ```
-    /// use toolkit_ai::llm::hosted::{anthropic, openai};
-    ///
-    /// assert_eq!(openai::shell().answered_by(), Some("shell"));
-    /// assert_eq!(anthropic::text_editor().answered_by(), Some("str_replace_based_edit_tool"));
-    /// assert_eq!(openai::web_search().answered_by(), None);
-    /// ```
-    #[must_use]
-    pub fn answered_by(&self) -> Option<&str> {
-        self.format.codec().answered_by(&self.definition)
-    }
-
     /// Returns the request fields needed by `tools` in addition to the definitions. If several tools have a
     /// list in the same field, the lists are joined. Tools of other APIs are skipped.
     ///
@@ -221,7 +203,7 @@ pub(crate) enum HostedPart {
 
 impl HostedCall {
     /// Creates a call from the JSON `part`. `kind` is the type of the call, and `name` the name of the tool.
-    pub(crate) fn of(part: &Value, kind: &str, name: &str, arguments: Option<&Value>) -> Self {
+    pub(crate) fn from_part(part: &Value, kind: &str, name: &str, arguments: Option<&Value>) -> Self {
         let ids = ["call_id", "tool_use_id", "id"].into_iter().map(|field| text(part, field));
         let id = ids.into_iter().find(|id| !id.is_empty()).unwrap_or_default();
         let arguments = match arguments {

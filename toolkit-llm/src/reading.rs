@@ -4,10 +4,10 @@ mod accumulator;
 #[cfg(test)]
 mod argument_tests;
 
-use crate::call::sanitize::IdForm;
-use crate::call::{DecodedPayload, Message, MessagePart, ids, sanitize};
+use crate::call::received::{DecodedPayload, MessagePart, ReceivedMessage};
+use crate::call::{ids, sanitize};
 use crate::codec::Codec;
-use crate::facts::IdRule;
+use crate::facts::{HistoryForm, IdRule};
 use crate::hosted;
 use crate::json::WireError;
 use crate::response::{FinishReason, Response, Usage};
@@ -21,7 +21,7 @@ use toolkit_core::name::WireNames;
 impl DecodedPayload<'_> {
     /// Returns the ids of all calls. If the provider sent no id for a call, an id is generated.
     fn ids(&self) -> Vec<CallId> {
-        let calls = self.messages.iter().flat_map(Message::calls);
+        let calls = self.messages.iter().flat_map(ReceivedMessage::calls);
         ids::complete(calls.map(|call| (call.json, call.id.as_deref())))
     }
 
@@ -38,9 +38,9 @@ impl DecodedPayload<'_> {
     ///
     /// `ids` are the ids of the calls, and `form` is the form of the ids in requests. `names` has the provider's
     /// spellings of the tool names.
-    fn write(&self, codec: &dyn Codec, ids: &[CallId], form: IdForm, names: &WireNames) -> Vec<Value> {
+    fn write(&self, codec: &dyn Codec, ids: &[CallId], form: HistoryForm, names: &WireNames) -> Vec<Value> {
         let mut ids = request_ids(codec, form, ids.iter().map(CallId::as_str)).into_iter();
-        let rule = codec.facts().names;
+        let rule = codec.facts().tools.names;
         let mut written = Vec::with_capacity(self.messages.len());
         for message in &self.messages {
             let parts = message.parts.iter().filter_map(|part| match part {
@@ -57,13 +57,16 @@ impl DecodedPayload<'_> {
 /// Returns the call ids of a turn in the form that requests accept.
 pub(crate) fn request_ids<'a>(
     codec: &dyn Codec,
-    form: IdForm,
+    form: HistoryForm,
     ids: impl IntoIterator<Item = &'a str>,
 ) -> Vec<String> {
-    match codec.facts().ids {
-        Some(_) if form == IdForm::Nine => sanitize::nine_character_ids(ids),
-        Some(IdRule { rule, is_strict }) => sanitize::ids(rule, is_strict || form == IdForm::Strict, ids),
-        None => ids.into_iter().map(ToOwned::to_owned).collect(),
+    let Some(IdRule { rule, is_strict }) = codec.facts().ids else {
+        return ids.into_iter().map(ToOwned::to_owned).collect();
+    };
+    match form {
+        HistoryForm::Mistral(_) => sanitize::nine_character_ids(ids),
+        HistoryForm::StrictIds => sanitize::ids(rule, true, ids),
+        HistoryForm::Usual => sanitize::ids(rule, is_strict, ids),
     }
 }
 
@@ -94,7 +97,7 @@ pub(crate) fn assistant_messages(
     codec: &'static dyn Codec,
     payload: &Value,
     names: &WireNames,
-    form: IdForm,
+    form: HistoryForm,
 ) -> Result<Vec<Value>, WireError> {
     let (payload, _) = join(codec, payload)?;
     let reading = read(codec, &payload)?;
@@ -117,14 +120,14 @@ pub(crate) fn response(
     calls: Option<Vec<ToolCall>>,
 ) -> Result<Response, WireError> {
     let reading = read(codec, payload)?;
-    let count = reading.messages.iter().flat_map(Message::calls).count();
+    let count = reading.messages.iter().flat_map(ReceivedMessage::calls).count();
     let calls = calls.filter(|calls| calls.len() == count);
     let ids = match &calls {
         Some(calls) => calls.iter().map(|call| call.id.clone()).collect(),
         None => reading.ids(),
     };
-    let native = reading.write(codec, &ids, IdForm::Usual, &WireNames::default());
-    let usage = Usage::read(payload, codec.facts());
+    let native = reading.write(codec, &ids, HistoryForm::Usual, &WireNames::default());
+    let usage = Usage::read(payload, &codec.facts().usage);
     let named = |pointer| payload.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (id, [container, container_expires_at]) =
         (named(codec.facts().response_id), codec.facts().container.map(named));
@@ -139,7 +142,7 @@ pub(crate) fn response(
 
 /// Reads the token counts of a response body.
 pub(crate) fn usage(codec: &dyn Codec, payload: &Value) -> Usage {
-    let mut response = Response { usage: Usage::read(payload, codec.facts()), ..Response::default() };
+    let mut response = Response { usage: Usage::read(payload, &codec.facts().usage), ..Response::default() };
     // The codec corrects the counts when it describes a response.
     codec.describe(&DecodedPayload { payload, messages: Vec::new() }, &mut response);
     response.usage

@@ -86,26 +86,11 @@ pub(crate) const NO_FIELD: &str = "the API has no field for it";
 pub(crate) struct RequestFacts {
     /// The name of the provider in OpenTelemetry's attribute `gen_ai.provider.name`.
     pub(crate) provider: &'static str,
-    /// The field that names the model, and its value if this is not the name of the model. `None` if the URL contains
-    /// the model and asks for a stream.
-    pub(crate) model: Option<(&'static str, Option<&'static str>)>,
-    /// Whether the service streams unless the request says otherwise.
-    pub(crate) streams_by_default: bool,
+    /// `None` if the URL contains the model and asks for a stream.
+    pub(crate) model: Option<ModelField>,
     pub(crate) instructions: InstructionsField,
-    /// The paths of the options that are copied without conversion, in the order of [`OPTIONS`]. Empty if the API has no
-    /// field for the option.
-    pub(crate) options: [&'static str; 7],
-    /// The reason reported for an option without a field.
-    pub(crate) no_field: &'static str,
-    /// The output limit to send if the request has none, in tokens, without thinking. `None` if the API requires no limit.
-    pub(crate) required_output_tokens: Option<u32>,
-    /// The dialect in which the API expects the schema of an answer.
-    pub(crate) output_dialect: SchemaDialect,
-    /// The loops of references that the API takes in the schema of an answer. `None` if it takes all of them, and other
-    /// keywords beside each reference.
-    pub(crate) answer_loops: Option<LoopExits>,
-    /// Writes the name and the schema of the output format.
-    pub(crate) write_output: fn(&mut RequestBuilder<'_>, &str, Value),
+    pub(crate) options: OptionFields,
+    pub(crate) output: OutputForm,
     /// Writes the options `thinking` and `show_thinking`, after all other options.
     pub(crate) write_thinking: fn(&mut RequestBuilder<'_>),
     /// Writes the settings for prompt caching, and returns which of them the API has. The body already contains the
@@ -116,14 +101,59 @@ pub(crate) struct RequestFacts {
     pub(crate) tiers: Option<(&'static str, [Tier; 4])>,
     /// Writes the fields that only this API has. The second argument states whether the answer is streamed.
     pub(crate) write_own: fn(&mut RequestBuilder<'_>, bool),
+    pub(crate) stored: StoredMessages,
+    /// Whether `some_name` and `someName` are the same field, and a request with both is refused.
+    pub(crate) has_two_spellings: bool,
+    pub(crate) answers: AnswerFacts,
+}
+
+/// The field that names the model, in APIs whose body also asks for a stream.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ModelField {
+    pub(crate) path: &'static str,
+    /// The value of the field, if this is not the name of the model.
+    pub(crate) value: Option<&'static str>,
+    /// Whether the service streams unless the request says otherwise.
+    pub(crate) streams_by_default: bool,
+}
+
+/// The fields of the options that all requests have.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OptionFields {
+    /// The paths of the options that are copied without conversion, in the order of [`OPTIONS`]. Empty if the API has no
+    /// field for the option.
+    pub(crate) paths: [&'static str; 7],
+    /// The reason reported for an option without a field.
+    pub(crate) no_field: &'static str,
+    /// The output limit to send if the request has none, in tokens, without thinking. `None` if the API requires no limit.
+    pub(crate) required_output_tokens: Option<u32>,
+}
+
+/// The form in which a request asks for an answer of a schema.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OutputForm {
+    pub(crate) dialect: SchemaDialect,
+    /// The loops of references that the API takes. `None` if it takes all of them, and other keywords beside each
+    /// reference.
+    pub(crate) loops: Option<LoopExits>,
+    /// Writes the name and the schema.
+    pub(crate) write: fn(&mut RequestBuilder<'_>, &str, Value),
+}
+
+/// What the provider stores, and how later requests refer to it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StoredMessages {
     /// Whether the provider stores conversations and answers in the background.
     pub(crate) keeps_conversations: bool,
     /// Returns the messages that the provider has not stored.
     pub(crate) new_messages: fn(&ModelRequest) -> &[Message],
     /// Returns a message as received in a form suitable for the next request.
     pub(crate) resent: fn(&ModelRequest, &NativeMessages) -> Vec<Value>,
-    /// Whether `some_name` and `someName` are the same field, and a request with both is refused.
-    pub(crate) has_two_spellings: bool,
+}
+
+/// How an API answers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AnswerFacts {
     /// Whether later requests need the signed thinking before a call. Otherwise, a signature is a part of its call.
     pub(crate) signs_thinking: bool,
     /// Whether a refusal is an explanation beside the text rather than a part of it.
@@ -132,7 +162,7 @@ pub(crate) struct RequestFacts {
     pub(crate) blocks_beside_calls: bool,
 }
 
-/// The options of [`RequestFacts::options`].
+/// The options of [`OptionFields::paths`].
 pub(crate) const OPTIONS: [&str; 7] =
     ["temperature", "top_p", "max_output_tokens", "stop", "seed", "metadata", "user_id"];
 
@@ -168,25 +198,41 @@ impl RequestFacts {
     /// The facts about an API with messages for instructions and no further options.
     pub(crate) const PLAIN: Self = Self {
         provider: "",
-        model: Some(("/model", None)),
-        streams_by_default: false,
+        model: Some(ModelField::PLAIN),
         instructions: InstructionsField::Message,
-        options: [""; 7],
-        no_field: NO_FIELD,
-        required_output_tokens: None,
-        output_dialect: SchemaDialect::JsonSchema,
-        answer_loops: None,
-        write_output: |builder, _, _| builder.lose("output", NO_FIELD),
+        options: OptionFields::PLAIN,
+        output: OutputForm::PLAIN,
         write_thinking: |builder| builder.lose_thinking(NO_FIELD),
         write_cache: |_, _| CacheSupport { key: false, lifetime: false, points: false },
         tiers: None,
         write_own: |_, _| {},
-        keeps_conversations: false,
-        new_messages: |request| &request.messages,
-        resent: |_, native| native.messages.clone(),
+        stored: StoredMessages {
+            keeps_conversations: false,
+            new_messages: |request| &request.messages,
+            resent: |_, native| native.messages.clone(),
+        },
         has_two_spellings: false,
-        signs_thinking: false,
-        explains_refusals: false,
-        blocks_beside_calls: false,
+        answers: AnswerFacts::PLAIN,
     };
+}
+
+impl ModelField {
+    pub(crate) const PLAIN: Self = Self { path: "/model", value: None, streams_by_default: false };
+}
+
+impl OptionFields {
+    pub(crate) const PLAIN: Self = Self { paths: [""; 7], no_field: NO_FIELD, required_output_tokens: None };
+}
+
+impl OutputForm {
+    pub(crate) const PLAIN: Self = Self {
+        dialect: SchemaDialect::JsonSchema,
+        loops: None,
+        write: |builder, _, _| builder.lose("output", NO_FIELD),
+    };
+}
+
+impl AnswerFacts {
+    pub(crate) const PLAIN: Self =
+        Self { signs_thinking: false, explains_refusals: false, blocks_beside_calls: false };
 }

@@ -1,6 +1,6 @@
 //! A model's response, independent of the provider.
 
-use crate::facts::Facts;
+use crate::facts::UsageFields;
 use crate::hosted::HostedCall;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -230,24 +230,21 @@ impl Usage {
         Self { input_tokens, output_tokens, ..Self::default() }
     }
 
-    /// Reads the token counts of a response. Their JSON pointers are in `facts`.
+    /// Reads the token counts of a response. Their JSON pointers are in `fields`.
     ///
     /// Some servers do not count reasoning as output (xAI). The total then exceeds input and output by the reasoning.
-    pub(crate) fn read(payload: &Value, facts: &Facts) -> Self {
+    pub(crate) fn read(payload: &Value, fields: &UsageFields) -> Self {
         let read = |pointer: &str| payload.pointer(pointer).and_then(count).unwrap_or_default();
-        let [input_tokens, output_tokens, cached_input_tokens, reasoning_tokens] = facts.usage.map(read);
-        let cache_write_tokens = read(facts.cache_writes);
-        let tool_tokens = read(facts.tool_tokens);
         let mut usage = Self {
-            input_tokens,
-            output_tokens,
-            cached_input_tokens,
-            reasoning_tokens,
-            cache_write_tokens,
-            tool_tokens,
+            input_tokens: read(fields.input),
+            output_tokens: read(fields.output),
+            cached_input_tokens: read(fields.cached_input),
+            reasoning_tokens: read(fields.reasoning),
+            cache_write_tokens: read(fields.cache_writes),
+            tool_tokens: read(fields.tool_tokens),
         };
-        if usage.total().checked_add(reasoning_tokens) == Some(read(facts.total)) {
-            usage.output_tokens += reasoning_tokens;
+        if usage.total().checked_add(usage.reasoning_tokens) == Some(read(fields.total)) {
+            usage.output_tokens += usage.reasoning_tokens;
         }
         usage
     }

@@ -40,7 +40,7 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
         }
     };
     let mut helpers = Vec::new();
-    let Some(shape) = Shape::of(&mut mirror, &mut helpers, &mut diag) else {
+    let Some(shape) = Shape::read(&mut mirror, &mut helpers, &mut diag) else {
         return diag.into_tokens(TokenStream::new());
     };
     let Shape { attrs, ident, generics, mut fields, is_struct, is_renamed, has_other } = shape;
@@ -125,7 +125,7 @@ struct Shape<'a> {
 
 impl<'a> Shape<'a> {
     /// Returns the parts of a struct or an enum, with the variants already changed. Reports everything else.
-    fn of(item: &'a mut Item, helpers: &mut Vec<TokenStream>, diag: &mut Diag) -> Option<Self> {
+    fn read(item: &'a mut Item, helpers: &mut Vec<TokenStream>, diag: &mut Diag) -> Option<Self> {
         match item {
             Item::Struct(ItemStruct { vis, attrs, ident, generics, fields, .. }) => {
                 *vis = Visibility::Inherited;

@@ -224,13 +224,13 @@ impl Contract {
     ///
     /// The defaults of foreign schemas are remarks of their authors, and are not added: such a value keeps its text.
     #[must_use]
-    pub fn normal(&self, schema: SchemaRef<'_>, text: &str) -> String {
+    pub fn normal<'t>(&self, schema: SchemaRef<'_>, text: &'t str) -> Cow<'t, str> {
         if !self.is_of_type() {
-            return text.to_owned();
+            return text.into();
         }
         match Json::parse(text) {
-            Ok(value) => normal(&self.checks(schema.root), schema.schema, &value),
-            Err(_) => text.to_owned(),
+            Ok(value) => normal(&self.checks(schema.root), schema.schema, &value).into(),
+            Err(_) => text.into(),
         }
     }
 }

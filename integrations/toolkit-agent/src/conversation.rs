@@ -67,7 +67,8 @@ use toolkit_llm::{Message, Messages};
 pub struct Conversation {
     id: Arc<str>,
     user_id: String,
-    /// Changed only by [`record`](Self::record).
+    /// Changed by [`record`](Self::record), but for what the run has spent, and for the conversations of called agents and
+    /// branches, which have entries of their own.
     state: State,
     /// The session without its id. Only the values without a key prefix are saved.
     session: Session,

@@ -44,47 +44,15 @@ pub(crate) fn new_id() -> Arc<str> {
     id.into()
 }
 
-/// Declares builder methods. Each method sets the field that has the same name as its parameter. With
-/// `Type.part`, the fields belong to `self.part` instead of `self`.
+/// Macros of the core.
 macro_rules! setters {
-    ($type:ident: $($(#[$doc:meta])* $method:ident($field:ident: $ty:ty) = $value:expr;)*) => {
-        impl $type {
-            $($(#[$doc])* #[must_use] pub fn $method(mut self, $field: $ty) -> Self {
-                self.$field = $value;
-                self
-            })*
-        }
-    };
-    ($type:ident.$part:ident: $($(#[$doc:meta])* $method:ident($field:ident: $ty:ty) = $value:expr;)*) => {
-        impl $type {
-            $($(#[$doc])* #[must_use] pub fn $method(mut self, $field: $ty) -> Self {
-                self.$part.$field = $value;
-                self
-            })*
-        }
-    };
+    ($($all:tt)*) => { toolkit_core::__setters! { $($all)* } };
 }
-
-/// Implements `Debug` for a type with closures, locks or secrets. The output shows only the listed values.
 macro_rules! debug {
-    ($type:ident $(<$lifetime:lifetime>)?, $this:ident $(, $name:literal: $value:expr)*) => {
-        impl std::fmt::Debug for $type $(<$lifetime>)? {
-            fn fmt(&$this, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.debug_struct(stringify!($type))$(.field($name, &$value))*.finish_non_exhaustive()
-            }
-        }
-    };
+    ($($all:tt)*) => { toolkit_core::__debug! { $($all)* } };
 }
-
-/// Implements `From` for an enum. The content of a variant is converted to the variant.
 macro_rules! from_contents {
-    ($type:ident: $($variant:ident($content:ty)),+) => {
-        $(impl From<$content> for $type {
-            fn from(content: $content) -> Self {
-                Self::$variant(content)
-            }
-        })+
-    };
+    ($($all:tt)*) => { toolkit_core::__from_contents! { $($all)* } };
 }
 
 /// Declares the object-safe form of a trait, and implements it for all types that implement the trait.

@@ -7,15 +7,15 @@ pub use stream::{AnswerEvent, AnswerStream};
 use toolkit_llm::model::answer::AnswerMode;
 
 use crate::agent::{Agent, Run};
-use crate::answer::{AnswerCheck, AnswerFormat, is_blocked};
+use crate::answer::{ExpectedAnswer, is_blocked};
 use crate::conversation::Conversation;
 use crate::error::{AgentError, RunError};
 use crate::output::RunOutput;
 use std::sync::Arc;
-use toolkit_core::{BuildError, ToolError, ToolParams};
+use toolkit_core::{BuildError, ToolParams};
 use toolkit_llm::FinishReason;
 use toolkit_llm::UserMessage;
-use toolkit_llm::model::answer::AnswerReader;
+use toolkit_llm::model::answer::{AnswerFormat, AnswerReader, feedback};
 
 /// The form of the answer that a request asks for.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +28,7 @@ pub(crate) struct Form {
 
 impl Default for Form {
     fn default() -> Self {
-        Self { attempts: 3, mode: None }
+        Self { attempts: AnswerFormat::ATTEMPTS, mode: None }
     }
 }
 
@@ -79,27 +79,17 @@ pub struct TypedOutput<T> {
     pub output: RunOutput,
 }
 
-impl<T: ToolParams + Send + 'static> AnswerCheck for AnswerReader<T> {
-    fn text(&self, text: &str) -> Result<(), String> {
-        self.find(text).map(drop)
-    }
-
-    fn arguments(&self, arguments: &str) -> Result<(), ToolError> {
-        self.check(arguments)
-    }
-}
-
-/// The reader of the final answer, and its format, which all agents of a run share.
+/// The reader of the final answer, and what all agents of a run share of it.
 pub(crate) struct Answer<T> {
-    reader: Arc<AnswerReader<T>>,
-    format: Arc<AnswerFormat>,
+    reader: AnswerReader<T>,
+    expected: Arc<ExpectedAnswer>,
 }
 
 impl<T: ToolParams + Send + 'static> Answer<T> {
     pub(crate) fn new(form: &Form) -> Result<Self, BuildError> {
-        let reader = Arc::new(AnswerReader::new()?);
-        let format = AnswerFormat::new(reader.format().clone(), form.mode, reader.clone(), form.attempts);
-        Ok(Self { reader, format: Arc::new(format) })
+        let reader = AnswerReader::new(form.mode, form.attempts)?;
+        let expected = Arc::new(ExpectedAnswer::new(reader.format.clone()));
+        Ok(Self { reader, expected })
     }
 }
 
@@ -137,9 +127,10 @@ impl Agent {
         conversation: &mut Conversation,
         (begin, mut input): (usize, Option<UserMessage>),
         run: Run,
-        Answer { reader, format: form }: &Answer<T>,
+        Answer { reader, expected }: &Answer<T>,
     ) -> Result<TypedOutput<T>, AgentError> {
-        let mut run = run.with_answer_format(Some(form.clone()));
+        let form = &reader.format;
+        let mut run = run.with_answer(Some(expected.clone()));
         // If the resumed run had already ended with an invalid answer, its attempts may be used up.
         let mut has_ended = input.is_none() && conversation.finished().is_some();
         if input.is_none() {
@@ -167,12 +158,9 @@ impl Agent {
             has_ended = false;
             conversation.set_invalid_answers(form.invalid_answers(), false);
             run = run.for_answers_only();
-            let feedback = format!(
-                "Your answer is not of the form that was asked for: {invalid}\n\
-                 Answer again, with JSON that fits this schema and nothing else:\n{}",
-                form.format.schema
-            );
-            input = Some(UserMessage::feedback(feedback));
+            let schema = &form.output.schema;
+            let again = format!("Answer again, with JSON that fits this schema and nothing else:\n{schema}");
+            input = Some(UserMessage::feedback(feedback(&invalid, &again)));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A wrapper of a model that collects the tool registries of its requests.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+use toolkit_core::__private::lock;
 use toolkit_core::ToolRegistry;
 use toolkit_llm::model::{BoxModel, OutputFormat, OutputLosses};
 use toolkit_llm::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream};
@@ -11,11 +12,11 @@ pub(crate) struct Registries(Arc<Mutex<Vec<Arc<ToolRegistry>>>>);
 
 impl Registries {
     pub(crate) fn list(&self) -> Vec<Arc<ToolRegistry>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.0).clone()
     }
 
     fn add(&self, tools: &Arc<ToolRegistry>) {
-        let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut list = lock(&self.0);
         if !list.iter().any(|known| Arc::ptr_eq(known, tools)) {
             list.push(tools.clone());
         }

@@ -3,8 +3,9 @@
 use crate::expected::ComparableCall;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use toolkit_agent::RunOutput;
+use toolkit_core::__private::lock;
 use toolkit_core::middleware::{Next, ToolRequest};
 use toolkit_core::{Dispatcher, ErrorKind, ToolCall, ToolError, ToolOutput, ToolRegistry, ToolResult};
 use toolkit_llm::{FinishReason, Message};
@@ -159,12 +160,11 @@ async fn canonical(tools: Arc<ToolRegistry>, name: &str, arguments: &str) -> Opt
         move |request: ToolRequest, _: Next| {
             let arguments = request.canonical_arguments().map(ToOwned::to_owned);
             let name = request.definition().name.to_string();
-            *found.lock().unwrap_or_else(PoisonError::into_inner) =
-                arguments.map(|arguments| (name, Some(arguments)));
+            *lock(&found) = arguments.map(|arguments| (name, Some(arguments)));
             std::future::ready(Ok::<_, ToolError>(ToolOutput::text("")))
         }
     };
     let dispatcher = Dispatcher::new(tools).ok()?.with_middleware(read);
     let _ = dispatcher.dispatch([ToolCall::new("call", name, arguments)]).await;
-    found.lock().unwrap_or_else(PoisonError::into_inner).take()
+    lock(&found).take()
 }

@@ -10,7 +10,8 @@ use std::fmt;
 use std::fs::{File, OpenOptions, read};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
+use toolkit_core::__private::lock;
 
 /// A trial as it is written: one line of JSON.
 #[derive(Serialize)]
@@ -101,10 +102,6 @@ impl TrialsFile {
     pub(crate) fn failure(&self) -> Option<String> {
         lock(&self.failure).clone()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Why a [file of trials](crate::Eval::trials_file) cannot be used: it cannot be opened, or it has other lines.

@@ -63,8 +63,11 @@ use toolkit_core::redaction::Redactor;
 #[derive(Clone)]
 pub struct HttpClient {
     connector: Connector,
-    plain: Client<Connector, Full<Bytes>>,
-    encrypted: Client<Connector, Full<Bytes>>,
+    /// Keeps no idle connections.
+    fresh: Client<Connector, Full<Bytes>>,
+    /// Keeps idle connections.
+    kept: Client<Connector, Full<Bytes>>,
+    keeps_plain: bool,
     limits: HttpLimits,
     server_name: &'static str,
 }
@@ -100,7 +103,8 @@ impl HttpClient {
                 .pool_max_idle_per_host(max_idle_connections(is_plain))
                 .build(connector.clone())
         };
-        Self { plain: client(true), encrypted: client(false), connector, limits, server_name: "the server" }
+        let (fresh, kept) = (client(true), client(false));
+        Self { connector, fresh, kept, keeps_plain: false, limits, server_name: "the server" }
     }
 
     /// Sets the words for the server in error messages, `the server` by default.
@@ -110,6 +114,13 @@ impl HttpClient {
         self
     }
 
+    /// Keeps idle connections also if they are not encrypted, for many requests to one server. A server may close a
+    /// connection at the moment when a request is sent, so the caller has a way to go on after a lost request.
+    #[must_use]
+    pub fn with_kept_connections(self) -> Self {
+        Self { keeps_plain: true, ..self }
+    }
+
     /// Refuses servers at addresses that are not public: private, loopback, link-local, unique-local, shared
     /// (carrier-grade NAT), multicast and reserved ones.
     ///
@@ -117,9 +128,9 @@ impl HttpClient {
     /// resolves names itself, so only addresses written as numbers are checked for requests through a proxy.
     #[must_use]
     pub fn with_public_addresses_only(self) -> Self {
-        let Self { connector, limits, server_name, .. } = self;
+        let Self { connector, keeps_plain, limits, server_name, .. } = self;
         let connector = connector.public_addresses_only(&limits);
-        Self { server_name, ..Self::with_connector(connector, limits) }
+        Self { keeps_plain, server_name, ..Self::with_connector(connector, limits) }
     }
 
     /// Returns the limits of the client.
@@ -147,7 +158,7 @@ impl HttpClient {
             request.headers_mut().insert(PROXY_AUTHORIZATION, authorization);
         }
         let secrets = redaction::request_secrets(&request);
-        let client = if is_plain { &self.plain } else { &self.encrypted };
+        let client = if is_plain && !self.keeps_plain { &self.fresh } else { &self.kept };
         let server_name = self.server_name;
         let (head, body) = match timeout(patience, client.request(request.map(Full::new))).await {
             Ok(response) => response

@@ -34,6 +34,7 @@ mod allowed;
 mod arriving_bodies;
 mod guards;
 mod http_body;
+mod limit_setters;
 mod path;
 mod peer_limits;
 mod refusal;

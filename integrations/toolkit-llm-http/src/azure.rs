@@ -51,7 +51,7 @@ impl AzureOpenAi {
     /// without an API key.
     #[must_use]
     pub fn new(endpoint: impl Into<String>) -> Self {
-        Self { settings: Settings::of(&SERVICE), api_version: None }.with_base_url(endpoint)
+        Self { settings: Settings::new(&SERVICE), api_version: None }.with_base_url(endpoint)
     }
 
     /// Creates a client from the environment variables `AZURE_OPENAI_ENDPOINT` and `AZURE_OPENAI_API_KEY`. If

@@ -58,7 +58,7 @@ impl Bedrock {
         let region = region.into();
         let end = if region.starts_with("cn-") { ".cn" } else { "" };
         let base_url = format!("https://bedrock-runtime.{region}.amazonaws.com{end}");
-        Self { settings: Settings::of(&SERVICE), region }.with_base_url(base_url)
+        Self { settings: Settings::new(&SERVICE), region }.with_base_url(base_url)
     }
 
     /// Creates a client from environment variables.

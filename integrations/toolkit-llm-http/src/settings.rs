@@ -73,7 +73,7 @@ pub(super) struct Settings {
 debug!(Settings, self, "base_url": url_secrets(&self.base_url).redact(&self.base_url), "auth": self.auth, "limits": self.limits);
 
 impl Settings {
-    pub(super) fn of(service: &'static Service) -> Self {
+    pub(super) fn new(service: &'static Service) -> Self {
         let headers = service.headers.iter();
         Self {
             service,
@@ -94,7 +94,7 @@ impl Settings {
 
     /// Creates settings with the values of the service's environment variables.
     pub(super) fn from_env(service: &'static Service) -> Self {
-        let mut settings = Self::of(service);
+        let mut settings = Self::new(service);
         if let Some(key) = variable(service.key_variables) {
             settings.auth = Auth::Key(key);
         }
@@ -135,7 +135,7 @@ macro_rules! client {
 
         impl Default for $client {
             fn default() -> Self {
-                Self { settings: $crate::settings::Settings::of(&$service) }
+                Self { settings: $crate::settings::Settings::new(&$service) }
             }
         }
 

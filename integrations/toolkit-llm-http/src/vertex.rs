@@ -63,7 +63,7 @@ impl Vertex {
             "us" | "eu" => format!("aiplatform.{location}.rep.googleapis.com"),
             region => format!("{region}-aiplatform.googleapis.com"),
         };
-        Self { settings: Settings::of(&SERVICE), project, location }.with_base_url(format!("https://{host}"))
+        Self { settings: Settings::new(&SERVICE), project, location }.with_base_url(format!("https://{host}"))
     }
 
     /// Creates a client for the project in the environment variable `GOOGLE_CLOUD_PROJECT` and the location

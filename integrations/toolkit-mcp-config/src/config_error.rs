@@ -15,7 +15,7 @@ pub struct Place {
 
 impl Place {
     /// Returns the place of the byte `offset` of `text`.
-    pub(crate) fn of(text: &str, offset: usize) -> Self {
+    pub(crate) fn at(text: &str, offset: usize) -> Self {
         let before = text.get(..offset).unwrap_or(text);
         let start = before.rfind('\n').map_or(0, |at| at + 1);
         Self { line: before.matches('\n').count() + 1, column: before[start..].chars().count() + 1 }
@@ -55,7 +55,7 @@ impl ConfigError {
 
     /// Creates a fault at the byte `offset` of `text`.
     pub(crate) fn at(text: &str, offset: usize, server: &str, message: impl Into<String>) -> Self {
-        Self::new(server, Some(Place::of(text, offset)), message)
+        Self::new(server, Some(Place::at(text, offset)), message)
     }
 }
 

@@ -137,7 +137,7 @@ pub(crate) const RULES: &[Rules] = &[
 
 impl Rules {
     /// Returns the first rules of a dialect.
-    pub(crate) fn of(dialect: Dialect) -> &'static Self {
+    pub(crate) fn for_dialect(dialect: Dialect) -> &'static Self {
         RULES.iter().find(|rules| rules.dialect == dialect).unwrap_or(&RULES[0])
     }
 

@@ -36,7 +36,7 @@ type Read<T> = Result<T, ConfigError>;
 impl<'a> EntryReader<'a> {
     pub(crate) fn new(text: &'a str, rules: &'static Rules, server: &Member, variables: Variables) -> Self {
         let mut entry = ServerEntry::new(&server.key, ServerTransport::url(""));
-        entry.place = Some(Place::of(text, server.offset));
+        entry.place = Some(Place::at(text, server.offset));
         entry.variables = variables;
         Self { text, rules, entry, parts: Parts::default(), issues: Vec::new() }
     }
@@ -61,7 +61,7 @@ impl<'a> EntryReader<'a> {
             } else if self.rules.syntax == Syntax::Literal && has_reference(&member.value) {
                 self.issue(member, &format!("has `${{…}}`, which {} does not replace", self.rules.name));
             }
-            match Key::of(&member.key) {
+            match Key::from_name(&member.key) {
                 Some(key) => self.member(key, member)?,
                 None => self.issue(member, "is not known, and has no effect; check its spelling"),
             }

@@ -79,8 +79,8 @@ impl ConfigFile {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let root = parse(text)?;
         let rules = match dialect {
-            Some(dialect) => Rules::of(dialect),
-            None if root.is_off() && !text.trim().is_empty() => Rules::of(Dialect::McpServers),
+            Some(dialect) => Rules::for_dialect(dialect),
+            None if root.is_off() && !text.trim().is_empty() => Rules::for_dialect(Dialect::McpServers),
             None => Rules::recognise(&root, path).ok_or_else(|| {
                 ConfigError::new("", None, "the file has no servers; add them under `mcpServers`")
             })?,
@@ -118,7 +118,7 @@ impl ConfigFile {
             }
         }
         for (path, value) in apply(rules.dialect, &root, &mut file.servers) {
-            file.fail(path, Place::of(text, value.offset));
+            file.fail(path, Place::at(text, value.offset));
         }
         for (path, member) in unread(rules.dialect, &root, container) {
             let message =

@@ -85,7 +85,7 @@ const PARTS: &str = "mcp tool server agent chat";
 
 impl Key {
     /// Returns the meaning of a key, or `None` if it is not known.
-    pub(crate) fn of(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         let spelled = KEYS.iter().find(|(_, names)| names.split(' ').any(|known| known == name));
         let restricts = || contains(name, RESTRICTIONS).then_some(Self::Restricting);
         spelled.map(|(key, _)| *key).or_else(restricts)

@@ -28,7 +28,7 @@ use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike};
 /// # Errors
 /// [`ConfigError`] if the text is no file of the dialect.
 pub fn write_entry(text: &str, dialect: Dialect, entry: &ServerEntry) -> Result<String, ConfigError> {
-    let rules = Rules::of(dialect);
+    let rules = Rules::for_dialect(dialect);
     let (mark, text) = text.strip_prefix('\u{feff}').map_or(("", text), |rest| ("\u{feff}", rest));
     let is_toml = dialect == Dialect::Codex;
     let text = if text.trim().is_empty() && !is_toml { "{}\n" } else { text };

@@ -87,7 +87,7 @@ impl WrittenEntry {
         }
         let mut removed = Vec::new();
         for member in old.and_then(Node::members).unwrap_or_default() {
-            let is_removed = match Key::of(&member.key) {
+            let is_removed = match Key::from_name(&member.key) {
                 Some(Key::Command | Key::Args | Key::Url) => true,
                 // A type with the command in it is an older form of the command.
                 Some(Key::Kind) => !is_same || member.value.members().is_some(),
@@ -114,7 +114,7 @@ impl OldEntry {
     fn read(&mut self, entry: &Node) {
         for member in entry.members().unwrap_or_default() {
             let value = &member.value;
-            match Key::of(&member.key) {
+            match Key::from_name(&member.key) {
                 Some(Key::Kind | Key::Command) if value.members().is_some() => self.read(value),
                 Some(Key::Command) => {
                     let first = value.items().and_then(<[Node]>::first);

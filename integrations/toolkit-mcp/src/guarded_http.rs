@@ -1,6 +1,7 @@
 //! Requests to authorization servers, which are not trusted: encrypted, without redirects, and limited.
 
-use http::header::{HeaderValue, USER_AGENT};
+use crate::user_agent::USER_AGENT_VALUE;
+use http::header::USER_AGENT;
 use http::{Request, Response, Uri};
 use serde_json::Value;
 use std::error::Error;
@@ -14,9 +15,6 @@ const RESPONSE_BYTES: usize = 1024 * 1024;
 
 /// The maximum time for a response of an authorization server.
 const RESPONSE_TIME: Duration = Duration::from_secs(30);
-
-/// The name of this program for authorization servers.
-const AGENT: HeaderValue = HeaderValue::from_static(concat!("toolkit-mcp/", env!("CARGO_PKG_VERSION")));
 
 /// The access to authorization servers, which are not trusted.
 #[derive(Clone)]
@@ -50,7 +48,7 @@ impl GuardedHttp {
         }
         let mut redactor = form_secrets(request.body());
         let mut request = request.map(Into::into);
-        request.headers_mut().insert(USER_AGENT, AGENT);
+        request.headers_mut().insert(USER_AGENT, USER_AGENT_VALUE);
         let mut answer = self.client.send(request, RESPONSE_TIME).await?;
         redactor.extend(&answer.secrets);
         let mut body = answer.body.all().await?;

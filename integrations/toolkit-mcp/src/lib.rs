@@ -40,7 +40,7 @@
 //! | `jwt` | `server::JwtVerifier`: checks access tokens with the keys of their issuer |
 //! | `client` | `client`: connects to servers; `config`: those of configuration files |
 //! | `client-http` | `client::McpUrl`: connects to servers over streamable HTTP |
-//! | `auth` | `client::Login`: logs in to servers over HTTP with OAuth |
+//! | `auth` | `client::Login`: logs in to servers over HTTP with OAuth; the SDK compiles `reqwest` for it |
 //! | `tracing` | spans of requests and their measurements, with OpenTelemetry's names |
 //! | `aws-lc-rs` | cryptography of encrypted connections, as `rustls` and `reqwest` have it; on by default |
 //! | `ring` | cryptography of `ring` in place of it, which compiles faster |
@@ -55,12 +55,9 @@ pub mod config;
 mod error_data;
 #[cfg(any(feature = "auth", feature = "jwt"))]
 mod guarded_http;
-#[cfg(feature = "client-http")]
-mod http_client;
 #[cfg(any(feature = "client", feature = "server"))]
 mod line_transport;
 #[cfg(any(feature = "client", feature = "server"))]
-mod locks;
 #[cfg(any(feature = "client", feature = "server"))]
 mod macros;
 #[cfg(any(feature = "client", feature = "server"))]
@@ -75,6 +72,8 @@ mod request_span;
 pub mod server;
 #[cfg(any(feature = "client", feature = "server"))]
 mod unsent;
+#[cfg(any(feature = "client-http", feature = "jwt"))]
+mod user_agent;
 
 #[cfg(any(feature = "client", feature = "server"))]
 pub use mcp_error::{McpError, McpErrorKind};

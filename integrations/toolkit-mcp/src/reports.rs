@@ -1,10 +1,10 @@
 //! A queue for the progress reports of one call. A slow reader still receives the newest report.
 
-use crate::locks::lock;
 use rmcp::model::ProgressNotificationParam;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use tokio::sync::Notify;
+use toolkit_core::__private::lock;
 
 /// The maximum number of waiting reports.
 const MAX_WAITING: usize = 64;

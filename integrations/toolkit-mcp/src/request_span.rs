@@ -1,18 +1,11 @@
 //! The span of a request of the protocol, at the client and at the server, and its measurement, with OpenTelemetry's names.
 //! Without the feature `tracing`, all functions here do nothing.
 
-#[cfg(feature = "tracing")]
 use std::sync::OnceLock;
-#[cfg(feature = "tracing")]
-use std::time::Instant;
-#[cfg(feature = "tracing")]
-use toolkit_core::events::METRICS_TARGET;
-#[cfg(feature = "tracing")]
-use tracing::{Instrument as _, Level, Span, event, field::Empty, info_span};
+use toolkit_core::__private::trace::{Empty, OpenSpan, Timer, is_observed, measure, span};
 
 /// What a request is about.
 #[derive(Debug, Clone, Copy)]
-#[cfg_attr(not(feature = "tracing"), allow(dead_code, reason = "only spans contain it"))]
 pub(crate) enum RequestTarget<'a> {
     /// The request has no name, such as that of a list.
     #[cfg(feature = "client")]
@@ -24,7 +17,6 @@ pub(crate) enum RequestTarget<'a> {
 
 /// How the two sides are connected, as far as known.
 #[derive(Debug, Clone, Default)]
-#[cfg_attr(not(feature = "tracing"), allow(dead_code, reason = "only spans contain it"))]
 pub(crate) struct NetworkPath {
     /// `pipe` for a child process, `tcp` for HTTP.
     pub(crate) transport: Option<&'static str>,
@@ -33,7 +25,6 @@ pub(crate) struct NetworkPath {
 }
 
 /// The data of the span of a request.
-#[cfg_attr(not(feature = "tracing"), allow(dead_code, reason = "only spans contain it"))]
 pub(crate) struct RequestFacts<'a> {
     pub(crate) is_client: bool,
     pub(crate) method: &'a str,
@@ -46,36 +37,30 @@ pub(crate) struct RequestFacts<'a> {
 }
 
 /// The span of one request. Dropping it before the end records a cancellation.
-pub(crate) struct RequestSpan(#[cfg(feature = "tracing")] Option<Box<OpenRequest>>);
+pub(crate) struct RequestSpan(Option<Box<OpenRequest>>);
 
-#[cfg(feature = "tracing")]
 struct OpenRequest {
-    span: Span,
+    span: OpenSpan,
     is_client: bool,
     method: String,
     tool: Option<String>,
     prompt: Option<String>,
     protocol: Option<String>,
     transport: Option<&'static str>,
-    started: Instant,
+    started: Timer,
     /// The code of the error that the server has answered.
     code: OnceLock<i32>,
     has_ended: OnceLock<()>,
 }
 
-#[cfg_attr(not(feature = "tracing"), allow(unused_variables, clippy::unused_self))]
 impl RequestSpan {
     /// Opens the span of a request. `facts` is called only if there is a subscriber.
     pub(crate) fn open<'a>(facts: impl FnOnce() -> RequestFacts<'a>) -> Self {
-        Self(
-            #[cfg(feature = "tracing")]
-            tracing::dispatcher::has_been_set().then(|| Box::new(OpenRequest::new(facts()))),
-        )
+        Self(is_observed().then(|| Box::new(OpenRequest::new(facts()))))
     }
 
     /// Adds the id of the request.
     pub(crate) fn set_id(&self, id: impl ToString) {
-        #[cfg(feature = "tracing")]
         if let Some(open) = &self.0 {
             open.span.record("jsonrpc.request.id", id.to_string());
         }
@@ -83,7 +68,6 @@ impl RequestSpan {
 
     /// Adds the code of the error that the server answers. The code is then the type of the error.
     pub(crate) fn set_code(&self, code: i32) {
-        #[cfg(feature = "tracing")]
         if let Some(open) = &self.0 {
             open.code.get_or_init(|| code);
         }
@@ -91,24 +75,18 @@ impl RequestSpan {
 
     /// Runs the future `work`, which waits for the answer, within the span.
     pub(crate) fn around<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
-        #[cfg(feature = "tracing")]
-        let work = {
-            let span = self.0.as_ref().map(|open| open.span.clone());
-            work.instrument(span.unwrap_or_else(Span::current))
-        };
-        work
+        let span = self.0.as_ref().map(|open| open.span.clone());
+        span.unwrap_or_else(OpenSpan::current).around(work)
     }
 
     /// Ends the span, and measures the request.
     pub(crate) fn end(&self, error: Option<&str>) {
-        #[cfg(feature = "tracing")]
         if let Some(open) = &self.0 {
             open.end(error);
         }
     }
 }
 
-#[cfg(feature = "tracing")]
 impl OpenRequest {
     fn new(facts: RequestFacts<'_>) -> Self {
         let RequestFacts { is_client, method, target, protocol, session, path, parent } = facts;
@@ -122,7 +100,7 @@ impl OpenRequest {
         // A URI is no part of the name of a span, because there are too many.
         let name = tool.or(prompt).map_or_else(|| method.to_owned(), |target| format!("{method} {target}"));
         let kind = if is_client { "client" } else { "server" };
-        let span = info_span!(
+        let span = span!(
             "mcp_request",
             "otel.name" = name,
             "otel.kind" = kind,
@@ -151,7 +129,7 @@ impl OpenRequest {
             prompt: prompt.map(str::to_owned),
             protocol,
             transport: path.transport,
-            started: Instant::now(),
+            started: Timer::start(),
             code: OnceLock::new(),
             has_ended: OnceLock::new(),
         }
@@ -168,8 +146,7 @@ impl OpenRequest {
             self.span.record("rpc.response.status_code", code.as_str());
         }
         if let Some(error) = error {
-            self.span.record("error.type", error);
-            self.span.record("otel.status_code", "ERROR");
+            self.span.fail(error);
         }
         self.measure(code.as_deref(), error);
     }
@@ -182,10 +159,7 @@ impl OpenRequest {
         let known = |name: &'_ Option<String>| {
             name.as_ref().map(|name| if is_known { name.clone() } else { "_OTHER".to_owned() })
         };
-        event!(
-            target: METRICS_TARGET,
-            parent: None,
-            Level::TRACE,
+        measure!(
             "histogram.mcp.client.operation.duration" = self.is_client.then_some(seconds),
             "histogram.mcp.server.operation.duration" = (!self.is_client).then_some(seconds),
             "mcp.method.name" = self.method,
@@ -200,7 +174,6 @@ impl OpenRequest {
     }
 }
 
-#[cfg(feature = "tracing")]
 impl Drop for OpenRequest {
     fn drop(&mut self) {
         self.end(Some("cancelled"));

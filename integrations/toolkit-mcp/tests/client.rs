@@ -22,6 +22,8 @@ mod faults;
 mod fresh;
 #[cfg(feature = "client-http")]
 mod http;
+#[cfg(feature = "client-http")]
+mod http_requests;
 mod lies;
 mod listings;
 #[cfg(feature = "auth")]

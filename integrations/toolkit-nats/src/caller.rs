@@ -26,11 +26,11 @@ pub use stored_call::StoredCall;
 
 use crate::fleet::Fleet;
 use crate::fleet_error::FleetError;
-use crate::locks::lock;
 use crate::subjects::is_token;
 use caller_state::CallerState;
 use std::sync::Arc;
 use tokio_util::sync::DropGuard;
+use toolkit_core::__private::lock;
 use toolkit_core::CancellationToken;
 use toolkit_core::ToolRegistry;
 use toolkit_core::error::BuildError;

@@ -3,7 +3,6 @@
 mod ledger_connection;
 
 use crate::frames::CallHead;
-use crate::locks::lock;
 use hmac_sha256::Hash;
 pub use ledger_connection::LedgerError;
 use ledger_connection::{LedgerConnection, Parameter};
@@ -12,6 +11,7 @@ use std::time::{Duration, Instant};
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Config, NoTls, Socket};
+use toolkit_core::__private::lock;
 use toolkit_core::CancellationToken;
 
 /// The time between two looks at a call that another worker runs.

@@ -39,7 +39,6 @@ mod fleet_error;
 mod frames;
 #[cfg(feature = "ledger")]
 mod ledger;
-mod locks;
 mod span;
 mod subjects;
 mod worker;

@@ -23,7 +23,8 @@ use identity::Verify;
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
-use toolkit_core::registry::{IntoRegistrySource, RegistrySource};
+use toolkit_core::__private::{ServedCalls, dispatcher_for};
+use toolkit_core::registry::IntoRegistrySource;
 use toolkit_core::{BuildError, Dispatcher};
 
 /// A worker: serves the tools of a dispatcher to the callers of a [`Fleet`].
@@ -52,7 +53,7 @@ pub struct Worker {
     pub(super) name: String,
     /// Whether the dispatcher may have middleware.
     pub(super) has_rules: bool,
-    pub(super) max_calls: usize,
+    pub(super) calls: ServedCalls<RemoteCaller>,
     pub(super) drain_time: Duration,
     pub(super) max_result_bytes: usize,
     pub(super) verify: Option<Verify>,
@@ -71,7 +72,7 @@ impl From<Dispatcher> for Worker {
             dispatcher,
             name: ANONYMOUS.to_owned(),
             has_rules: true,
-            max_calls: 256,
+            calls: ServedCalls::new(256),
             drain_time: Duration::from_secs(30),
             max_result_bytes: 16 * 1_024 * 1_024,
             verify: None,
@@ -92,13 +93,7 @@ impl Worker {
     /// # Errors
     /// The errors of [`Dispatcher::new`].
     pub fn new(registry: impl IntoRegistrySource) -> Result<Self, BuildError> {
-        let registry = match registry.into_registry_source() {
-            RegistrySource::Fixed(registry) => {
-                Arc::unwrap_or_clone(registry).with_run_state::<RemoteCaller>().into_registry_source()
-            }
-            live => live,
-        };
-        let dispatcher = Dispatcher::new(registry)?;
+        let dispatcher = dispatcher_for::<RemoteCaller>(registry)?;
         Ok(Self { has_rules: false, ..Self::from(dispatcher) })
     }
 
@@ -113,7 +108,7 @@ impl Worker {
     /// Sets the maximum number of calls at the same time, at least one. Beyond it, a call is refused at once, and the
     /// caller asks another worker. The default is 256.
     pub fn with_max_calls(mut self, calls: usize) -> Self {
-        self.max_calls = calls.max(1);
+        self.calls.set_max(calls);
         self
     }
 

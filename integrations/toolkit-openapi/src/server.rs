@@ -24,10 +24,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::ToSocketAddrs;
-use tokio::sync::Semaphore;
-use toolkit_core::registry::{IntoRegistrySource, RegistrySource};
+use toolkit_core::__private::dispatcher_for;
+use toolkit_core::registry::IntoRegistrySource;
 use toolkit_core::{BuildError, Dispatcher, ToolError};
-use toolkit_http::server::checked_path;
+use toolkit_http::server::{HttpGuards, checked_path};
 
 /// A server that publishes the tools of a registry as operations of an HTTP API.
 ///
@@ -80,13 +80,7 @@ impl OpenApiServer {
     /// # Errors
     /// The registry is not complete. See [`Dispatcher::new`].
     pub fn new(registry: impl IntoRegistrySource) -> Result<Self, BuildError> {
-        let registry = match registry.into_registry_source() {
-            RegistrySource::Fixed(registry) => {
-                Arc::unwrap_or_clone(registry).with_run_state::<HttpCaller>().into_registry_source()
-            }
-            live => live,
-        };
-        Dispatcher::new(registry).map(Self::from)
+        dispatcher_for::<HttpCaller>(registry).map(Self::from)
     }
 
     fn with(mut self, change: impl FnOnce(&mut Api)) -> Self {
@@ -142,15 +136,13 @@ impl OpenApiServer {
         self,
         state: impl Fn(&HttpCaller) -> Result<T, ToolError> + Send + Sync + 'static,
     ) -> Self {
-        self.with(|api| {
-            api.call_state.push(Arc::new(move |caller, run| Ok(run.with_state(state(caller)?))));
-        })
+        self.with(|api| api.calls.add_state(state))
     }
 
     /// Sets the maximum number of calls at the same time, 1,000 by default. Further calls are refused with the status
     /// 503. A maximum of zero counts as one.
     pub fn with_max_calls(self, calls: usize) -> Self {
-        self.with(|api| api.permits = Arc::new(Semaphore::new(calls.clamp(1, Semaphore::MAX_PERMITS))))
+        self.with(|api| api.calls.set_max(calls))
     }
 
     /// Requires the header `Authorization: Bearer …` with this token in every request, and says so in the document.
@@ -175,47 +167,11 @@ impl OpenApiServer {
         self.with(|api| api.guards.set_origins(origins))
     }
 
-    /// Sets the maximum size of a request in bytes, 4 MiB by default.
-    pub fn with_max_request_size(self, bytes: usize) -> Self {
-        self.with(|api| api.guards.max_body = bytes)
-    }
+    toolkit_http::limit_setters!();
+    toolkit_http::limit_setters!(peer);
 
-    /// Sets how long the headers of a request may take to arrive, and then its body; 30 seconds by default. A bound
-    /// server also closes connections that are unused for this time, or whose clients [do not
-    /// read](Self::with_write_timeout).
-    pub fn with_read_timeout(self, time: Duration) -> Self {
-        self.with(|api| api.guards.read_timeout = time)
-    }
-
-    /// Sets how long running calls may take to end after the server was told to stop, 10 seconds by default.
-    pub fn with_grace(self, time: Duration) -> Self {
-        self.with(|api| api.guards.grace = time)
-    }
-
-    /// Sets the maximum number of open connections of a bound server, 1,024 by default. Further connections wait until
-    /// one is closed.
-    pub fn with_max_connections(self, connections: usize) -> Self {
-        self.with(|api| api.guards.max_connections = connections)
-    }
-
-    /// Sets how long a client of a bound server may take nothing of a waiting response, as long as the [read
-    /// timeout](Self::with_read_timeout) by default. After this time, the connection is closed.
-    pub fn with_write_timeout(self, time: Duration) -> Self {
-        self.with(|api| api.guards.peers.write_timeout = Some(time))
-    }
-
-    /// Sets the maximum number of open connections of one address; further connections are closed at once. By default, 256
-    /// for addresses of other machines, and no limit for this machine, where a proxy may connect for many clients. A proxy
-    /// on another machine needs as many as all its clients. At a bound server only.
-    pub fn with_max_connections_per_address(self, connections: usize) -> Self {
-        self.with(|api| api.guards.peers.max_connections_per_address = Some(connections))
-    }
-
-    /// Sets the maximum size of all bodies of requests that are still arriving, in bytes, 64 MiB by default. Beyond it, the
-    /// request that has begun first is refused with the status 408. Requests whose token the server has checked do not
-    /// count.
-    pub fn with_max_unauthenticated_size(self, bytes: usize) -> Self {
-        self.with(|api| api.guards.peers.max_unauthenticated = bytes)
+    fn guards(&mut self) -> &mut HttpGuards {
+        &mut self.api.guards
     }
 
     /// Returns the document as JSON text.

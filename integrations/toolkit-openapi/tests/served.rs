@@ -333,9 +333,10 @@ async fn a_call_ends_when_its_client_goes_or_waits_no_longer() {
             .write_all(format!("{head}content-length: 0\r\nconnection: close\r\n\r\n").as_bytes())
             .await
             .unwrap();
-        let mut busy = Vec::new();
-        other.read_to_end(&mut busy).await.unwrap();
-        assert!(busy.starts_with(b"HTTP/1.1 503 "), "{}", String::from_utf8_lossy(&busy));
+        let mut busy = String::new();
+        other.read_to_string(&mut busy).await.unwrap();
+        let has_text = busy.contains("\"detail\":\"the server is busy; try again later\"");
+        assert!(busy.starts_with("HTTP/1.1 503 ") && has_text, "{busy}");
         drop(client);
         timeout(PATIENCE, signals.dropped.notified()).await.unwrap();
     }

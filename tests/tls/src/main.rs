@@ -3,7 +3,6 @@
 fn main() {
     let config = rustls::ClientConfig::builder().with_root_certificates(rustls::RootCertStore::empty());
     drop(config.with_no_client_auth());
-    #[cfg(feature = "aws-lc-rs")]
     drop(reqwest::Client::new());
     drop(toolkit_ai::llm_http::OpenAi::new().with_key("key").chat("gpt-5"));
     println!("each client was made");

@@ -19,7 +19,7 @@ impl<'t> ObjectText<'t> {
     ///
     /// # Errors
     /// The arguments are not a JSON object.
-    pub(crate) fn of(text: &'t str) -> Result<Self, ToolError> {
+    pub(crate) fn read(text: &'t str) -> Result<Self, ToolError> {
         match strict_object(text) {
             Ok(object) => Ok(Self { text: object.into(), repaired: None }),
             Err(error) => match extract_object(text) {

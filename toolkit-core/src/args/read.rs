@@ -63,7 +63,7 @@ pub(crate) fn read_arguments<'t>(
             return Err(ToolError::invalid_json(error));
         }
     }
-    let ObjectText { text: object, repaired } = ObjectText::of(text)?;
+    let ObjectText { text: object, repaired } = ObjectText::read(text)?;
     if let Some(error) = repaired {
         if !rules.coerce {
             return Err(error);
@@ -80,7 +80,11 @@ pub(crate) fn read_arguments<'t>(
     let read = rules.contract.read(rules.schema.into(), &value, "", rules.coerce);
     let read = refuse_violations(read, rules)?;
     emit_coerced(&object, &read, rules);
-    Ok(Cow::Owned(rules.contract.normal(rules.schema.into(), &read)))
+    let normal = match rules.contract.normal(rules.schema.into(), &read) {
+        Cow::Owned(normal) => normal,
+        Cow::Borrowed(_) => read.into_owned(),
+    };
+    Ok(Cow::Owned(normal))
 }
 
 /// Returns the text of the arguments object, under the names of the parameters.

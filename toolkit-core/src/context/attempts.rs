@@ -1,7 +1,8 @@
 //! Counts of consecutive failed attempts, per tool.
 
+use crate::guard::lock;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 /// Counts of consecutive failed attempts, per tool. Clones share the counts.
 #[derive(Debug, Clone, Default)]
@@ -18,7 +19,7 @@ impl Attempts {
     /// Counts a failed attempt of `tool` and returns the new count. Several failures in one batch count as
     /// one.
     pub(crate) fn failed(&self, tool: &str, batch: &Arc<u64>) -> u32 {
-        let mut tools = self.lock();
+        let mut tools = lock(&self.0);
         let failed = tools.entry(tool.into()).or_default();
         let batch = Arc::downgrade(batch);
         failed.batches.retain(|counted| counted.strong_count() > 0);
@@ -31,10 +32,6 @@ impl Attempts {
 
     /// Resets the count of failed attempts of `tool` to zero.
     pub(crate) fn succeeded(&self, tool: &str) {
-        self.lock().remove(tool);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Box<str>, Failed>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).remove(tool);
     }
 }

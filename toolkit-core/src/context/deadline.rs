@@ -1,7 +1,8 @@
 //! The deadline of a call.
 
 use super::ToolContext;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use crate::guard::lock;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use tokio::time;
 
@@ -23,15 +24,9 @@ impl Limit {
 #[derive(Debug, Default)]
 pub(super) struct Deadline(Mutex<Option<Limit>>);
 
-impl Deadline {
-    fn lock(&self) -> MutexGuard<'_, Option<Limit>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Clone for Deadline {
     fn clone(&self) -> Self {
-        Self(Mutex::new(*self.lock()))
+        Self(Mutex::new(*lock(&self.0)))
     }
 }
 
@@ -45,12 +40,12 @@ impl ToolContext {
     /// Sets the time limit of the current attempt.
     #[inline]
     pub(crate) fn limit_to(&self, limit: Limit) {
-        *self.deadline.lock() = Some(limit);
+        *lock(&self.deadline.0) = Some(limit);
     }
 
     /// Returns the time limit of the current attempt.
     pub(crate) fn limit(&self) -> Option<Limit> {
-        *self.deadline.lock()
+        *lock(&self.deadline.0)
     }
 
     /// Returns the deadline of the call, if it has a time limit.

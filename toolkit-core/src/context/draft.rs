@@ -2,9 +2,10 @@
 
 use super::actions::ToolActions;
 use super::{RunContext, ToolContext};
+use crate::guard::lock;
 use serde_json::Value;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// The session changes and actions of a call, allocated when the call first changes something. Clones share the draft.
 #[derive(Debug, Default)]
@@ -79,10 +80,6 @@ impl Draft {
         let attempt = self.attempt.load(Ordering::Relaxed);
         page.actions.as_mut().filter(|_| attempt == 0 || attempt == page.attempt)
     }
-}
-
-fn lock(page: &Mutex<Page>) -> MutexGuard<'_, Page> {
-    page.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Clone for Draft {

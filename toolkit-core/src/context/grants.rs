@@ -1,7 +1,8 @@
 //! Approvals that hold for a whole session.
 
+use crate::guard::lock;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 /// The name of a tool, and the reason for requesting approval.
 type GrantKey = (String, String);
@@ -22,24 +23,20 @@ struct GrantTable {
 }
 
 impl Grants {
-    fn lock(&self) -> MutexGuard<'_, GrantTable> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Stores an approval of `tool` for `reason`, so that later calls need no new approval.
     pub(crate) fn add(&self, tool: &str, reason: &str) {
-        self.lock().granted.insert((tool.to_owned(), reason.to_owned()));
+        lock(&self.0).granted.insert((tool.to_owned(), reason.to_owned()));
     }
 
     /// Returns whether calls of `tool` were approved for the session with this `reason`.
     pub(crate) fn has(&self, tool: &str, reason: &str) -> bool {
-        self.lock().granted.contains(&(tool.to_owned(), reason.to_owned()))
+        lock(&self.0).granted.contains(&(tool.to_owned(), reason.to_owned()))
     }
 
     /// Returns the lock for requesting an approval. All calls that need the same approval share the lock. If
     /// there is a `batch`, only calls of this batch share it.
     pub(crate) fn turn(&self, tool: &str, reason: &str, batch: Option<u64>) -> ApprovalTurn {
-        let mut inner = self.lock();
+        let mut inner = lock(&self.0);
         let key = ((tool.to_owned(), reason.to_owned()), batch);
         if let Some(turn) = inner.turns.get(&key).and_then(Weak::upgrade) {
             return turn;

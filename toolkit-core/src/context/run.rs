@@ -178,7 +178,7 @@ impl RunContext {
     /// Returns the value of a key in the session. Keys with the prefix `temp:` belong to this run.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value> {
-        match Scope::of(key) {
+        match Scope::split(key) {
             (Scope::Temp, key) => self.temp().get(key),
             _ => self.session.as_ref()?.get(key),
         }
@@ -244,7 +244,7 @@ impl RunContext {
     }
 }
 
-setters! { RunContext {
+setters! { RunContext:
     /// Sets the name of the agent.
     with_agent_name(agent_name: impl Into<Arc<str>>) = Some(agent_name.into());
     /// Sets the id of the run.
@@ -256,7 +256,7 @@ setters! { RunContext {
     /// Sets the listener for progress reports. Tools call it directly, so it should return quickly. A panic
     /// in the listener is ignored.
     on_progress(listener: impl Fn(Progress) + Send + Sync + 'static) = Some(Arc::new(listener));
-} }
+}
 
 impl_debug!(Redaction);
 impl_debug!(RunContext, |this|

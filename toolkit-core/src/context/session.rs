@@ -59,7 +59,7 @@ impl SessionMap {
     /// Applies the changes of keys in the scope `own` and ignores all others. Keys are stored without the
     /// prefix of the scope: `user:name` becomes `name`.
     pub(super) fn apply(&self, delta: &SessionDelta, own: Scope) {
-        let changes = delta.iter().map(|(key, value)| (Scope::of(key), value));
+        let changes = delta.iter().map(|(key, value)| (Scope::split(key), value));
         let mut changes = changes.filter(|((scope, _), _)| *scope == own).peekable();
         if changes.peek().is_none() {
             return;
@@ -156,7 +156,7 @@ impl Session {
     /// Returns the value of a key. Returns `None` for `temp:` keys, which belong to a run.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value> {
-        let (scope, key) = Scope::of(key);
+        let (scope, key) = Scope::split(key);
         self.map(scope)?.get(key)
     }
 
@@ -214,10 +214,10 @@ impl Session {
     }
 }
 
-setters! { Session {
+setters! { Session:
     /// Sets the id of the session.
     with_id(id: impl Into<Arc<str>>) = id.into();
-} }
+}
 
 impl_debug!(Session, |this| id: this.id, own: this.store(), user: this.user(), app: this.app());
 
@@ -232,7 +232,7 @@ pub(super) enum Scope {
 
 impl Scope {
     /// Splits a key into its scope and the rest: `user:name` is the key `name` in the scope of the user.
-    pub(super) fn of(key: &str) -> (Self, &str) {
+    pub(super) fn split(key: &str) -> (Self, &str) {
         let prefixes = [("app:", Self::App), ("user:", Self::User), ("temp:", Self::Temp)];
         let prefixed =
             prefixes.into_iter().find_map(|(prefix, scope)| Some((scope, key.strip_prefix(prefix)?)));

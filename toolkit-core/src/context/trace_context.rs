@@ -36,9 +36,9 @@ impl TraceContext {
     }
 }
 
-setters! { TraceContext {
+setters! { TraceContext:
     /// Sets the value of `tracestate`.
     with_state(state: impl Into<String>) = Some(state.into());
     /// Sets the value of `baggage`.
     with_baggage(baggage: impl Into<String>) = Some(baggage.into());
-} }
+}

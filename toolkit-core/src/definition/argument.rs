@@ -155,13 +155,11 @@ impl ArgumentTransform {
     }
 }
 
-setters! {
-    ArgumentTransform {
-        /// Sets the name of the argument for the model.
-        with_name(name: impl Into<String>) = Some(name.into());
-        /// Sets the description of the argument for the model.
-        with_description(description: impl Into<String>) = Some(description.into());
-    }
+setters! { ArgumentTransform:
+    /// Sets the name of the argument for the model.
+    with_name(name: impl Into<String>) = Some(name.into());
+    /// Sets the description of the argument for the model.
+    with_description(description: impl Into<String>) = Some(description.into());
 }
 
 impl fmt::Debug for ArgumentTransform {

@@ -130,8 +130,9 @@ impl Arguments {
         let normal = |value: &Value| {
             let root = &definition.parameters;
             let schema = root.get("properties").and_then(|names| names.get(name)).unwrap_or(&Value::Null);
-            let text = definition.contract().ok()?.normal(SchemaRef::new(root, schema), &value.to_string());
-            serde_json::from_str(&text).ok()
+            let text = value.to_string();
+            let normal = definition.contract().ok()?.normal(SchemaRef::new(root, schema), &text);
+            serde_json::from_str(&normal).ok()
         };
         let default = match (&change.supply, argument.default) {
             (Some(Supply::Fixed(value)), _) => normal(value),

@@ -100,7 +100,7 @@ pub(crate) fn split_call_reason(text: &str, coerce: bool) -> Option<SplitArgumen
     if !text.contains(CALL_REASON) && !text.contains('\\') {
         return None;
     }
-    let object = ObjectText::of(text).ok().filter(|object| object.repaired.is_none() || coerce)?;
+    let object = ObjectText::read(text).ok().filter(|object| object.repaired.is_none() || coerce)?;
     let mut rewriting = Rewriting::new(&object.text);
     let mut reason = None;
     for (name, value) in object.members().ok()? {
@@ -186,7 +186,7 @@ mod tests {
             let split = split_call_reason(&format!("{{{}}}", members.join(",")), true).unwrap();
             prop_assert_eq!(split.call_reason.as_deref(), Some("because, {"));
             let read = |text: &str| {
-                let object = ObjectText::of(text).unwrap();
+                let object = ObjectText::read(text).unwrap();
                 let members = object.members().unwrap().into_iter();
                 members.map(|(name, value)| (name.into_owned(), value.get().to_owned())).collect::<Vec<_>>()
             };

@@ -171,7 +171,7 @@ impl ClosureTool {
 
     /// Sets what the return type tells about the output.
     fn with_form(mut self, form: Option<OutputForm>) -> Self {
-        self.definition_mut().output = OutputSchema::of_type(form.map(OutputType::of));
+        self.definition_mut().output = OutputSchema::of_type(form.map(OutputType::new));
         self
     }
 

@@ -133,7 +133,7 @@ impl DynamicTool {
 
     /// Sets what the return type tells about the output.
     fn with_form(mut self, form: Option<OutputForm>) -> Self {
-        self.definition_mut().output = OutputSchema::of_type(form.map(OutputType::of));
+        self.definition_mut().output = OutputSchema::of_type(form.map(OutputType::new));
         self
     }
 

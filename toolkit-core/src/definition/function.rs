@@ -176,19 +176,17 @@ impl Function {
     }
 }
 
-setters! {
-    Function {
-        /// Sets the namespace. The namespace is [normalised](crate::name::normalize) when the tool is built.
-        with_namespace(namespace: &'static str) = Some(namespace);
-        /// Sets the time limit of a call.
-        with_timeout(timeout: Duration) = Some(timeout);
-        /// Sets the function for adding all other options of `#[tool]` to the metadata.
-        map_metadata(describe: fn(ToolMetadata) -> ToolMetadata) = Some(describe);
-        /// Sets the types of state that the function reads.
-        with_state_needs(state_needs: &'static [StateNeed]) = state_needs;
-        /// Sets the function for building the schema of the arguments struct.
-        with_struct_args(struct_args: fn() -> Value) = Some(struct_args);
-    }
+setters! { Function:
+    /// Sets the namespace. The namespace is [normalised](crate::name::normalize) when the tool is built.
+    with_namespace(namespace: &'static str) = Some(namespace);
+    /// Sets the time limit of a call.
+    with_timeout(timeout: Duration) = Some(timeout);
+    /// Sets the function for adding all other options of `#[tool]` to the metadata.
+    map_metadata(describe: fn(ToolMetadata) -> ToolMetadata) = Some(describe);
+    /// Sets the types of state that the function reads.
+    with_state_needs(state_needs: &'static [StateNeed]) = state_needs;
+    /// Sets the function for building the schema of the arguments struct.
+    with_struct_args(struct_args: fn() -> Value) = Some(struct_args);
 }
 
 /// The tool of a `#[tool]` function. Clones are cheap.

@@ -55,7 +55,7 @@ pub(crate) fn own_parameter_names(definition: &ToolDefinition, text: &str) -> Op
     if spellings.iter().all(WireNames::is_identity) {
         return None;
     }
-    let object = ObjectText::of(text).ok()?;
+    let object = ObjectText::read(text).ok()?;
     let is_wrapped = object.repaired.is_some();
     if is_wrapped && !definition.metadata.coerce {
         return None;

@@ -39,7 +39,7 @@ pub(crate) async fn run(
     match guarded(|| begin(tool, arguments, context)) {
         Ok(call) => match call.into_boxed() {
             Ok(outcome) => outcome,
-            Err(call) => GuardedFuture::of(call, context, limit).await,
+            Err(call) => GuardedFuture::until(call, context, limit).await,
         },
         Err(panicked) => Err(panicked.of_call(context)),
     }
@@ -104,11 +104,11 @@ impl<'a> GuardedFuture<'a> {
         context: &'a ToolContext,
         limit: Option<Duration>,
     ) -> Self {
-        Self::of(Some(call), context, limit.and_then(Limit::from_now))
+        Self::until(Some(call), context, limit.and_then(Limit::from_now))
     }
 
     #[inline]
-    fn of(call: Option<BoxFuture<'a, Outcome>>, context: &'a ToolContext, limit: Option<Limit>) -> Self {
+    fn until(call: Option<BoxFuture<'a, Outcome>>, context: &'a ToolContext, limit: Option<Limit>) -> Self {
         Self { call, context, limit, timer: None, cancelled: None }
     }
 }

@@ -75,7 +75,9 @@ impl Dispatcher {
 
     /// Returns the tools for calls that start now. The first time and after each change, logs the
     /// [warnings](Self::warnings).
-    pub(super) fn snapshot(&self) -> Arc<ToolRegistry> {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn snapshot(&self) -> Arc<ToolRegistry> {
         // The definition of a tool is code of the program and may panic.
         self.settings.warned.log(&self.registry, || guarded(|| self.warnings()).unwrap_or_default());
         self.registry()

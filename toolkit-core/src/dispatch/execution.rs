@@ -122,7 +122,7 @@ impl Execution {
         let finished = async {
             (&mut thread.0).await.unwrap_or_else(|lost| {
                 Err(match lost.try_into_panic() {
-                    Ok(payload) => PanicText::of(payload).of_call(context),
+                    Ok(payload) => PanicText::new(payload).of_call(context),
                     Err(_) => ToolError::cancelled(context.known_name()),
                 })
             })

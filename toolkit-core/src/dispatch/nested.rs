@@ -40,7 +40,8 @@ impl ToolProvider for Dispatcher {
             let decided = context.extension().filter(|_| is_same);
             let decided = decided.map(|DecidedApproval(approval)| Box::new(approval.clone()));
             let run_or_outer = run.or(outer.as_ref());
-            let (result, ()) = self.run_one(call, cancellation, run_or_outer, decided, |_| ()).await;
+            let (result, ()) =
+                self.run_one(&self.snapshot(), call, cancellation, run_or_outer, decided, |_| ()).await;
             if run.is_none() {
                 context.adopt(&result.actions);
             }

@@ -40,8 +40,12 @@ impl Service<ToolCall> for DispatchService {
 
     fn call(&mut self, call: ToolCall) -> DispatchFuture {
         let dispatcher = self.0.clone();
-        let run =
-            async move { dispatcher.run_one(call, None, dispatcher.run.as_ref(), None, |_| ()).await.0 };
+        let run = async move {
+            dispatcher
+                .run_one(&dispatcher.snapshot(), call, None, dispatcher.run.as_ref(), None, |_| ())
+                .await
+                .0
+        };
         DispatchFuture(Box::pin(run))
     }
 }

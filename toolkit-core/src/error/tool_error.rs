@@ -347,18 +347,16 @@ impl ToolError {
     }
 }
 
-setters! {
-    ToolError, 0 {
-        /// Sets the details for the program, such as the causes of the failure. The model does not see the
-        /// details.
-        with_details(details: impl Into<String>) = Details::private(details.into());
-        /// Sets the brief text for the user.
-        with_brief(brief: impl Into<String>) = brief.into();
-        /// Sets whether the same call may succeed later, for instance after a lost connection.
-        with_retryable(retryable: bool) = retryable;
-        /// Sets the message for the model.
-        with_message(message: impl Into<String>) = message.into();
-    }
+setters! { ToolError.0:
+    /// Sets the details for the program, such as the causes of the failure. The model does not see the
+    /// details.
+    with_details(details: impl Into<String>) = Details::private(details.into());
+    /// Sets the brief text for the user.
+    with_brief(brief: impl Into<String>) = brief.into();
+    /// Sets whether the same call may succeed later, for instance after a lost connection.
+    with_retryable(retryable: bool) = retryable;
+    /// Sets the message for the model.
+    with_message(message: impl Into<String>) = message.into();
 }
 
 /// Creates the error of a [failed](ToolError::failed) tool, with the text as the reason.

@@ -2,9 +2,10 @@
 
 use super::{CallEnd, CallStatus, EventBus, EventCall, ToolEvent, ToolEventKind};
 use crate::error::ToolError;
+use crate::guard::lock;
 use crate::output::ToolOutput;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant, SystemTime};
 
 /// Emits the events of one call. Clones emit for the same call. A call without listeners has no emitter.
@@ -33,7 +34,7 @@ struct CallProgress {
 
 impl EventEmitter {
     fn call_progress(&self) -> MutexGuard<'_, CallProgress> {
-        self.0.progress.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.progress)
     }
 
     fn emit_made(&self, kind: impl FnOnce(&mut CallProgress) -> ToolEventKind) {
@@ -96,7 +97,7 @@ impl EventEmitter {
             let error = outcome.err();
             let contents = self.0.bus.includes_contents();
             ToolEventKind::Ended(CallEnd {
-                status: CallStatus::of(error),
+                status: CallStatus::from_error(error),
                 error: error.map(|error| self.shown(error)),
                 duration,
                 total: self.0.queued_at.elapsed(),

@@ -136,7 +136,7 @@ mod tests {
                 .prop_map(|(error, duration, total, attempts, coerced, output)| {
                     let error = Some(error).filter(|error| !error.message().starts_with('!'));
                     CallEnd {
-                        status: CallStatus::of(error.as_ref()),
+                        status: CallStatus::from_error(error.as_ref()),
                         output: Some(output.into()).filter(|_| error.is_none() && attempts % 2 == 0),
                         error,
                         duration,

@@ -2,9 +2,10 @@
 
 use super::{CallEnd, CallStatus, EventCall, LogStatistics, ToolEvent, ToolEventKind, flat};
 use crate::error::ErrorKind;
+use crate::guard::lock;
 use serde::{Serialize, Serializer};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::SystemTime;
 
 /// A log of the latest ended calls, with limited size. Clones share the log.
@@ -120,7 +121,7 @@ impl ExecutionLog {
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.0.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.kept)
     }
 }
 

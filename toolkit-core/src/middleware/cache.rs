@@ -4,10 +4,11 @@ use super::{Middleware, Next, Outcome, SharedOutcome, ToolRequest, run_once};
 use crate::context::SeenState;
 use crate::definition::Tool;
 use crate::error::BuildError;
+use crate::guard::lock;
 use crate::pattern::PerTool;
 use lru::LruCache;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 /// Caches the outputs of identical calls: calls of the same tool with the same
@@ -90,7 +91,7 @@ impl Cache {
     }
 
     fn entries(&self) -> MutexGuard<'_, LruCache<CallKey, CachedOutcome>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.entries)
     }
 
     fn key(&self, request: &ToolRequest) -> Option<CallKey> {
@@ -148,10 +149,10 @@ impl Middleware for Cache {
     }
 }
 
-setters! { Cache {
+setters! { Cache:
     /// Sets how long an output is valid. The default is no limit.
     with_time_to_live(time_to_live: Duration) = Some(time_to_live);
-} }
+}
 
 // The outputs are not shown, because they may be secrets.
 impl_debug!(Cache, |this| tools: this.tools, time_to_live: this.time_to_live, entries: this.entries().len());

@@ -2,9 +2,10 @@
 
 use super::{Middleware, Next, Outcome, SharedOutcome, ToolRequest, run_once};
 use crate::error::ToolError;
+use crate::guard::lock;
 use crate::output::ToolOutput;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 /// Runs identical calls of a batch only once. Calls are identical if they have the same tool and the same
 /// [arguments](ToolRequest::canonical_arguments), regardless of their formatting.
@@ -57,7 +58,7 @@ impl Deduplicate {
     /// Returns the outcome that identical calls of the batch share for this attempt.
     fn outcome(&self, request: &ToolRequest, arguments: &str) -> SharedOutcome {
         let token = request.batch_token();
-        let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut batches = lock(&self.batches);
         let address = Arc::as_ptr(token) as usize;
         if !batches.contains_key(&address) {
             batches.retain(|_, (batch, _)| batch.strong_count() > 0);

@@ -2,10 +2,11 @@
 
 use super::{Middleware, Next, Outcome, ToolRequest};
 use crate::error::{BuildError, ToolError};
+use crate::guard::lock;
 use crate::name::ToolName;
 use crate::pattern::PerTool;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
@@ -94,7 +95,7 @@ impl RateLimit {
     /// The necessary wait for one of the limits, if it exceeds the patience.
     fn reserve_for_tool(&self, name: &ToolName) -> Result<Instant, Duration> {
         let now = Instant::now();
-        let mut schedule = self.lock();
+        let mut schedule = lock(&self.schedule);
         let of_all = self.all.map_or(now, |rate| rate.earliest(schedule.all, now));
         if of_all - now > self.patience {
             return Err(of_all - now);
@@ -113,11 +114,7 @@ impl RateLimit {
     /// The necessary wait, if it exceeds `patience`.
     fn reserve_for_all(&self, patience: Duration) -> Result<Instant, Duration> {
         let now = Instant::now();
-        self.all.map_or(Ok(now), |rate| rate.reserve(&mut self.lock().all, now, patience))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Schedule> {
-        self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
+        self.all.map_or(Ok(now), |rate| rate.reserve(&mut lock(&self.schedule).all, now, patience))
     }
 
     /// Waits until both limits allow the call.

@@ -2,12 +2,13 @@
 
 use super::{Middleware, Next, Outcome, ToolRequest};
 use crate::error::ToolError;
+use crate::guard::lock;
 use crate::output::{ToolOutput, failed};
 use std::error::Error;
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::task::{Context, Poll};
 use tower_layer::Layer;
 use tower_service::Service;
@@ -47,7 +48,7 @@ impl<S: Clone> Clone for TowerMiddleware<S> {
 
 impl<S: Clone> TowerMiddleware<S> {
     fn service(&self) -> S {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.0).clone()
     }
 }
 

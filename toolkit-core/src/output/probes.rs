@@ -189,7 +189,7 @@ impl OutputType {
     }
 
     /// The type of outputs of one form, without a schema.
-    pub(crate) const fn of(form: OutputForm) -> Self {
+    pub(crate) const fn new(form: OutputForm) -> Self {
         Self { form, schema: None }
     }
 }
@@ -250,11 +250,11 @@ output_schema! {
     /// Returns the schema of the wrapped type or `null`.
     Option<Json<T>> where T: OutputType::json(Option::<T>::json_schema);
     /// Returns the form of the text "done".
-    (): OutputType::of(OutputForm::Text);
+    (): OutputType::new(OutputForm::Text);
     /// Returns the form of JSON, whose schema is not known.
-    JsonText: OutputType::of(OutputForm::Json);
+    JsonText: OutputType::new(OutputForm::Json);
     /// Returns the form of media.
-    Media: OutputType::of(OutputForm::Media);
+    Media: OutputType::new(OutputForm::Media);
 }
 
 /// Provides `toolkit_output_schema` for types that implement [`IntoToolOutput`]. The compiler tries this trait first.
@@ -271,7 +271,7 @@ impl<T: IntoToolOutput + Serialize + JsonSchema> SchemaByConversion for Returned
     fn toolkit_output_schema(self) -> Option<OutputType> {
         match T::FORM? {
             OutputForm::Json => Some(OutputType::json(T::json_schema)),
-            form => Some(OutputType::of(form)),
+            form => Some(OutputType::new(form)),
         }
     }
 }

@@ -166,12 +166,12 @@ impl Truncation {
     }
 }
 
-setters! { Truncation {
+setters! { Truncation:
     /// Sets the part of a long text to keep.
     with_strategy(strategy: TruncationStrategy) = strategy;
     /// Sets the sink for the full texts. The truncated result tells the model where the full text is stored.
     with_sink(sink: impl OutputSink) = Some(Arc::new(sink));
-} }
+}
 
 /// Stores the full text in the sink and returns the note about its location. When `given_up` ends, the sink's future is
 /// dropped.

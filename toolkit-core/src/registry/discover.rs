@@ -69,15 +69,13 @@ pub struct Discovery {
     name_clash: NameClash,
 }
 
-setters! {
-    Discovery {
-        /// Selects tools by name or tag. If a name included by the filter does not
-        /// exist, the discovery fails. A pattern with `*` or `?` may match no tool, unless it would match a name
-        /// without its namespace.
-        with_filter(filter: ToolFilter) = filter;
-        /// Sets the rule for tools of the same name.
-        with_name_clash(name_clash: NameClash) = name_clash;
-    }
+setters! { Discovery:
+    /// Selects tools by name or tag. If a name included by the filter does not
+    /// exist, the discovery fails. A pattern with `*` or `?` may match no tool, unless it would match a name
+    /// without its namespace.
+    with_filter(filter: ToolFilter) = filter;
+    /// Sets the rule for tools of the same name.
+    with_name_clash(name_clash: NameClash) = name_clash;
 }
 
 impl Discovery {

@@ -9,11 +9,12 @@ pub use registry_events::{RegistryChange, RegistryEvent, RegistryEvents};
 use super::{IntoRegistrySource, ToolRegistry};
 use crate::definition::ToolDefinition;
 use crate::error::BuildError;
+use crate::guard::lock;
 use arc_swap::ArcSwap;
 use check::{Check, run_checks};
 use registry_events::{EVENTS_KEPT, changes};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use tokio::sync::broadcast;
 
 /// A shared registry with atomic changes. Clones share the registry.
@@ -100,7 +101,7 @@ impl LiveRegistry {
         edit: impl FnOnce(&mut ToolRegistry) -> Result<T, BuildError>,
     ) -> Result<T, BuildError> {
         let root = &self.root;
-        let checks = root.lock();
+        let checks = lock(&root.checks);
         let before = root.published.load_full();
         let mut after = (*before.registry).clone();
         let value = edit(&mut after)?;
@@ -135,7 +136,7 @@ impl LiveRegistry {
         &self,
         check: impl Fn(&ToolDefinition, &ToolRegistry) -> CheckOutcome + Send + Sync + 'static,
     ) {
-        self.root.lock().push(Arc::new(check));
+        lock(&self.root.checks).push(Arc::new(check));
     }
 
     /// Returns a stream of all later changes. To get a matching snapshot as well, use [`watch`](Self::watch).
@@ -148,16 +149,8 @@ impl LiveRegistry {
     /// every change after the snapshot exactly once.
     #[must_use]
     pub fn watch(&self) -> (Arc<ToolRegistry>, RegistryEvents) {
-        let _no_change_meanwhile = self.root.lock();
+        let _no_change_meanwhile = lock(&self.root.checks);
         (self.snapshot(), self.subscribe())
-    }
-}
-
-impl Root {
-    /// Locks the registry against other changes. A panic cannot leave the registry partly changed, so poisoning is
-    /// ignored.
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Check>>> {
-        self.checks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

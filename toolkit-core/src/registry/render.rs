@@ -3,12 +3,13 @@
 use super::ToolRegistry;
 use crate::definition::{Tool, ToolDefinition};
 use crate::format::{Publication, ToolFormat};
+use crate::guard::lock;
 use crate::name::{NameRule, WireNames};
 use crate::search::{CALL_DEFERRED, Catalog, Index, SearchOptions, search_tools};
 use std::any::Any;
 use std::borrow::Cow;
 use std::ptr;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// A cache of values computed from the tools of a registry on first use. A changed registry gets a
 /// [renewed](Self::renewed) cache.
@@ -30,15 +31,9 @@ pub(super) struct RenderCache {
 #[derive(Default)]
 struct Locked<T>(Mutex<T>);
 
-impl<T> Locked<T> {
-    fn lock(&self) -> MutexGuard<'_, T> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl<T: Clone> Clone for Locked<T> {
     fn clone(&self) -> Self {
-        Self(Mutex::new(self.lock().clone()))
+        Self(Mutex::new(lock(&self.0).clone()))
     }
 }
 
@@ -97,7 +92,7 @@ impl RenderCache {
     /// Returns a new cache for the changed registry. The rendered fragments of unchanged tools are reused.
     pub(super) fn renewed(&self) -> Self {
         let mut earlier = self.earlier.clone();
-        self.rendered.lock().0.iter().cloned().for_each(|rendering| earlier.insert(rendering));
+        lock(&self.rendered.0).0.iter().cloned().for_each(|rendering| earlier.insert(rendering));
         let earlier_index = self.index.get().or(self.earlier_index.as_ref()).cloned();
         Self { earlier, earlier_index, ..Self::default() }
     }
@@ -114,18 +109,18 @@ impl RenderCache {
         for &rule in NameRule::COMMON {
             self.names(registry, rule);
         }
-        self.names.lock().iter().find_map(|(_, names)| names.original(spelling))
+        lock(&self.names.0).iter().find_map(|(_, names)| names.original(spelling))
     }
 
     pub(super) fn names(&self, registry: &ToolRegistry, rule: NameRule) -> WireNames {
-        let known = self.names.lock().iter().find(|(known, _)| *known == rule).cloned();
+        let known = lock(&self.names.0).iter().find(|(known, _)| *known == rule).cloned();
         if let Some((_, names)) = known {
             return names;
         }
         // Disabled tools are included: disabling a tool must not change the spelling of another tool.
         let names = registry.all_definitions().map(|definition| definition.name.as_str());
         let names = WireNames::new(rule, names.chain(registry.search_names().iter().copied()));
-        self.names.lock().push((rule, names.clone()));
+        lock(&self.names.0).push((rule, names.clone()));
         names
     }
 
@@ -171,12 +166,12 @@ impl RenderCache {
 
     pub(super) fn definitions<F: ToolFormat>(&self, registry: &ToolRegistry, format: F) -> F::Rendered {
         let key = (format, registry.call_reason);
-        if let Some(known) = self.rendered.lock().get(&key) {
+        if let Some(known) = lock(&self.rendered.0).get(&key) {
             return known.list.clone();
         }
         let rendering = self.render(registry, key);
         let list = rendering.list.clone();
-        self.rendered.lock().insert(Arc::new(rendering));
+        lock(&self.rendered.0).insert(Arc::new(rendering));
         list
     }
 

@@ -79,7 +79,7 @@ impl DeferredCall {
 
 /// Returns the members of the JSON object in `text`, in the order of the text.
 fn members(text: &str) -> Result<Vec<Member>, ToolError> {
-    let object = ObjectText::of(text)?;
+    let object = ObjectText::read(text)?;
     let members = object.members()?.into_iter();
     Ok(members.map(|(name, value)| (name.into_owned(), value.get().to_owned())).collect())
 }

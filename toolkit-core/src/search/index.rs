@@ -77,7 +77,7 @@ impl Index {
     pub(crate) fn new(tools: &[Arc<dyn Tool>], earlier: Option<&Self>) -> Self {
         let known = |tool: &Arc<dyn Tool>| earlier.and_then(|earlier| earlier.words(tool)).cloned();
         let entry = |tool: &Arc<dyn Tool>| {
-            let words = known(tool).unwrap_or_else(|| Arc::new(Words::of(tool.definition())));
+            let words = known(tool).unwrap_or_else(|| Arc::new(Words::from_definition(tool.definition())));
             IndexedTool { tool: tool.clone(), words }
         };
         let entries: Vec<IndexedTool> = tools.iter().map(entry).collect();
@@ -233,7 +233,7 @@ fn plain_name(name: &str) -> String {
 }
 
 impl Words {
-    fn of(definition: &ToolDefinition) -> Self {
+    fn from_definition(definition: &ToolDefinition) -> Self {
         let ToolDefinition { name, description, parameters, metadata, .. } = definition;
         let mut reader = Reader::default();
         reader.read(NAME, name.as_str());

@@ -13,34 +13,37 @@ mod tests;
 mod unfinished;
 pub(crate) mod write;
 
-use crate::facts::{ApiFormat, Facts, IdRule, Strictness};
+use crate::facts::{ApiFormat, Facts, IdRule, MediaFacts, RequestFields, Strictness, ToolFacts, UsageFields};
 use toolkit_core::name::NameRule;
 use toolkit_schema::SchemaDialect;
 
 pub(crate) const FACTS: Facts = Facts {
     name: ApiFormat::Anthropic.name(),
-    names: ApiFormat::Anthropic.name_rule(),
-    // `^[a-zA-Z0-9_.-]{1,64}$`, from the service's error text about the keys of `input_schema.properties`. The service is
-    // said to check only the outer names, compatible servers may check all.
-    parameters: Some(NameRule::SHORT_DOTS),
+    tools: ToolFacts {
+        names: ApiFormat::Anthropic.name_rule(),
+        // `^[a-zA-Z0-9_.-]{1,64}$`, from the service's error text about the keys of `input_schema.properties`. The service is
+        // said to check only the outer names, compatible servers may check all.
+        parameters: Some(NameRule::SHORT_DOTS),
+        strictness: Strictness::PerRequest,
+        dialects: [SchemaDialect::Anthropic, SchemaDialect::AnthropicStrict, SchemaDialect::Anthropic],
+        unsupported: &["output_schema", "kind"],
+        ..ToolFacts::PLAIN
+    },
     // `^[a-zA-Z0-9_-]+$`, from the service's error text. Compatible servers accept no more than 64
     // characters.
     ids: Some(IdRule::new(64, true)),
     results: write::RESULTS,
-    strictness: Strictness::PerRequest,
-    dialects: [SchemaDialect::Anthropic, SchemaDialect::AnthropicStrict, SchemaDialect::Anthropic],
-    unsupported: &["output_schema", "kind"],
     call_fields: [&["id"], &["input"]],
-    usage: [
-        "/usage/input_tokens",
-        "/usage/output_tokens",
-        "/usage/cache_read_input_tokens",
-        "/usage/output_tokens_details/reasoning_tokens",
-    ],
-    cache_writes: "/usage/cache_creation_input_tokens",
-    media: &[(0, media::MEDIA)],
-    is_readable: media::is_readable,
-    server_state: &["thread"],
+    usage: UsageFields {
+        input: "/usage/input_tokens",
+        output: "/usage/output_tokens",
+        cached_input: "/usage/cache_read_input_tokens",
+        reasoning: "/usage/output_tokens_details/reasoning_tokens",
+        cache_writes: "/usage/cache_creation_input_tokens",
+        ..UsageFields::PLAIN
+    },
+    media: MediaFacts { tables: &[(0, media::MEDIA)], is_readable: media::is_readable },
+    fields: RequestFields { server_state: &["thread"], ..RequestFields::PLAIN },
     response_id: "/id",
     container: ["/container/id", "/container/expires_at"],
     ..Facts::PLAIN

@@ -11,27 +11,35 @@ pub(crate) mod request;
 mod stream;
 mod write;
 
-use crate::facts::{ApiFormat, Facts, IdRule, Strictness};
+use crate::facts::{ApiFormat, Facts, IdRule, MediaFacts, RequestFields, Strictness, ToolFacts, UsageFields};
 use toolkit_core::name::NameRule;
 use toolkit_schema::SchemaDialect;
 
 pub(crate) const FACTS: Facts = Facts {
     name: ApiFormat::Bedrock.name(),
-    names: ApiFormat::Bedrock.name_rule(),
+    tools: ToolFacts {
+        names: ApiFormat::Bedrock.name_rule(),
+        // Anthropic's models refuse other names, with the same error text as their own API.
+        parameters: Some(NameRule::SHORT_DOTS),
+        // The model behind the API enforces schemas. The guide to structured outputs describes the same subset as
+        // Anthropic's.
+        strictness: Strictness::PerRequest,
+        dialects: [SchemaDialect::Anthropic, SchemaDialect::AnthropicStrict, SchemaDialect::Anthropic],
+        unsupported: ToolFacts::FUNCTIONS_ONLY,
+        ..ToolFacts::PLAIN
+    },
     ids: Some(IdRule::new(64, true)),
     results: repair::RESULTS,
-    // Anthropic's models refuse other names, with the same error text as their own API.
-    parameters: Some(NameRule::SHORT_DOTS),
-    // The model behind the API enforces schemas. The guide to structured outputs describes the same subset as
-    // Anthropic's.
-    strictness: Strictness::PerRequest,
-    dialects: [SchemaDialect::Anthropic, SchemaDialect::AnthropicStrict, SchemaDialect::Anthropic],
-    tools: &["toolConfig", "tools"],
-    unsupported: Facts::FUNCTIONS_ONLY,
-    media: &[(0, media::MEDIA)],
+    fields: RequestFields { tools: &["toolConfig", "tools"], ..RequestFields::PLAIN },
+    media: MediaFacts { tables: &[(0, media::MEDIA)], ..MediaFacts::PLAIN },
     call_fields: [&["toolUse", "toolUseId"], &["toolUse", "input"]],
-    usage: ["/usage/inputTokens", "/usage/outputTokens", "/usage/cacheReadInputTokens", "/none"],
-    cache_writes: "/usage/cacheWriteInputTokens",
+    usage: UsageFields {
+        input: "/usage/inputTokens",
+        output: "/usage/outputTokens",
+        cached_input: "/usage/cacheReadInputTokens",
+        cache_writes: "/usage/cacheWriteInputTokens",
+        ..UsageFields::PLAIN
+    },
     ..Facts::PLAIN
 };
 

@@ -3,7 +3,8 @@
 //! The calls have the form of Chat Completions, `{id, function: {name, arguments}}`.
 
 use super::openai::unknown_of_function;
-use crate::call::{DecodedPayload, Message, WireCall};
+use crate::call::WireCall;
+use crate::call::received::{DecodedPayload, ReceivedMessage};
 use crate::codec::{HistoryCodec, ResponseCodec, ResultCodec};
 use crate::facts::Api;
 use crate::facts::media::accepted;
@@ -75,7 +76,7 @@ fn finish<C: ChatResponse>(payload: &Value) -> FinishReason {
 
 /// Reads the message in a response body, or a message alone. A body has no role, and a message with a role may have a field
 /// `message` that only the provider knows.
-fn body<C: ChatResponse>(fields: &Fields, is_cut: bool) -> Result<Message<'_>, WireError> {
+fn body<C: ChatResponse>(fields: &Fields, is_cut: bool) -> Result<ReceivedMessage<'_>, WireError> {
     let mut names = ["role", "tool_calls"].into_iter().chain(C::TEXTS.map(|(name, _)| name));
     match fields.get("message").filter(|_| !fields.contains_key("role")) {
         Some(Value::Object(fields)) => message::<C>(fields, "message", is_cut),
@@ -92,17 +93,17 @@ fn message<'a, C: ChatResponse>(
     fields: &'a Fields,
     path: &str,
     is_cut: bool,
-) -> Result<Message<'a>, WireError> {
+) -> Result<ReceivedMessage<'a>, WireError> {
     check_role(fields, "assistant", "messages")?;
     C::check_content(fields, path)?;
     let calls = optional(fields, path, "tool_calls", "a list of calls", Value::as_array)?;
     let calls = of_calls::<C>(calls.map_or(&[], Vec::as_slice), is_cut);
-    Ok(Message { fields: Some(fields), is_whole: true, ..calls })
+    Ok(ReceivedMessage { fields: Some(fields), is_whole: true, ..calls })
 }
 
-fn of_calls<C: ChatResponse>(calls: &[Value], is_cut: bool) -> Message<'_> {
+fn of_calls<C: ChatResponse>(calls: &[Value], is_cut: bool) -> ReceivedMessage<'_> {
     let read = |json, is_cut| Some(read_call::<C>(json, is_cut));
-    Message { is_whole: false, ..Message::of_list(calls, is_cut && C::CUTS_CALLS, read) }
+    ReceivedMessage { is_whole: false, ..ReceivedMessage::from_list(calls, is_cut && C::CUTS_CALLS, read) }
 }
 
 /// Returns whether a value has the form of a call: its field `function` is an object.

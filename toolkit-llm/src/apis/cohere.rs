@@ -12,23 +12,31 @@ mod stream;
 mod write;
 
 use crate::apis::openai::PlainFunctions;
-use crate::facts::{ApiFormat, Facts, IdRule, Strictness};
+use crate::facts::{ApiFormat, Facts, IdRule, MediaFacts, Strictness, ToolFacts, UsageFields};
 use toolkit_schema::SchemaDialect;
 
 pub(crate) const FACTS: Facts = Facts {
     name: ApiFormat::Cohere.name(),
-    names: ApiFormat::Cohere.name_rule(),
+    tools: ToolFacts {
+        names: ApiFormat::Cohere.name_rule(),
+        strictness: Strictness::AllOrNone(
+            "in this API, the field `strict_tools` of the request enforces the schemas of all tools",
+        ),
+        dialects: [SchemaDialect::OpenAi; 3],
+        unsupported: ToolFacts::FUNCTIONS_ONLY,
+        ..ToolFacts::PLAIN
+    },
     // Any id is accepted. The service's own ids end with letters and digits, as in
     // `get_weather_8hvy1w4rz2w4`.
     ids: Some(IdRule::new(64, false)),
     results: repair::RESULTS,
-    strictness: Strictness::AllOrNone(
-        "in this API, the field `strict_tools` of the request enforces the schemas of all tools",
-    ),
-    dialects: [SchemaDialect::OpenAi; 3],
-    unsupported: Facts::FUNCTIONS_ONLY,
-    media: &[(0, write::MEDIA)],
-    usage: ["/usage/tokens/input_tokens", "/usage/tokens/output_tokens", "/usage/cached_tokens", "/none"],
+    media: MediaFacts { tables: &[(0, write::MEDIA)], ..MediaFacts::PLAIN },
+    usage: UsageFields {
+        input: "/usage/tokens/input_tokens",
+        output: "/usage/tokens/output_tokens",
+        cached_input: "/usage/cached_tokens",
+        ..UsageFields::PLAIN
+    },
     ..Facts::PLAIN
 };
 

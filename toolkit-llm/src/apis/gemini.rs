@@ -17,36 +17,42 @@ mod stream;
 mod tests;
 mod write;
 
-use crate::facts::{ApiFormat, Facts, Strictness};
+use crate::facts::{ApiFormat, Facts, MediaFacts, RequestFields, Strictness, ToolFacts, UsageFields};
 use toolkit_core::name::NameRule;
 use toolkit_schema::SchemaDialect;
 
 pub(crate) const FACTS: Facts = Facts {
     name: ApiFormat::Gemini.name(),
-    names: ApiFormat::Gemini.name_rule(),
-    // "Parameter names must start with a letter or an underscore and must only contain chars a-z, A-Z, 0-9, or underscores
-    // with a maximum length of 64", from the reference of `FunctionDeclaration.parameters`.
-    parameters: Some(NameRule::IDENTIFIERS),
-    most_tools: Some(512),
+    tools: ToolFacts {
+        names: ApiFormat::Gemini.name_rule(),
+        // "Parameter names must start with a letter or an underscore and must only contain chars a-z, A-Z, 0-9, or underscores
+        // with a maximum length of 64", from the reference of `FunctionDeclaration.parameters`.
+        parameters: Some(NameRule::IDENTIFIERS),
+        most: Some(512),
+        strictness: Strictness::AllOrNone(
+            "Gemini holds to their schemas either all functions of a request (mode `VALIDATED`) or none",
+        ),
+        dialects: [SchemaDialect::Gemini, SchemaDialect::Gemini, SchemaDialect::JsonSchema],
+        unsupported: &["kind", "input_examples", "defer", "allowed_callers"],
+    },
     results: write::RESULTS,
-    strictness: Strictness::AllOrNone(
-        "Gemini holds to their schemas either all functions of a request (mode `VALIDATED`) or none",
-    ),
-    dialects: [SchemaDialect::Gemini, SchemaDialect::Gemini, SchemaDialect::JsonSchema],
-    frame: (r#"[{"function_declarations":["#, "]}]"),
-    messages: "contents",
-    server_state: &["cachedContent", "cached_content"],
-    unsupported: &["kind", "input_examples", "defer", "allowed_callers"],
+    fields: RequestFields {
+        frame: (r#"[{"function_declarations":["#, "]}]"),
+        messages: "contents",
+        server_state: &["cachedContent", "cached_content"],
+        ..RequestFields::PLAIN
+    },
     call_fields: [&["functionCall", "id"], &["functionCall", "args"]],
-    usage: [
-        "/usageMetadata/promptTokenCount",
-        "/usageMetadata/candidatesTokenCount",
-        "/usageMetadata/cachedContentTokenCount",
-        "/usageMetadata/thoughtsTokenCount",
-    ],
-    tool_tokens: "/usageMetadata/toolUsePromptTokenCount",
+    usage: UsageFields {
+        input: "/usageMetadata/promptTokenCount",
+        output: "/usageMetadata/candidatesTokenCount",
+        cached_input: "/usageMetadata/cachedContentTokenCount",
+        reasoning: "/usageMetadata/thoughtsTokenCount",
+        tool_tokens: "/usageMetadata/toolUsePromptTokenCount",
+        ..UsageFields::PLAIN
+    },
     generation,
-    media: &[(3, media::MEDIA), (0, media::EARLIER_MEDIA)],
+    media: MediaFacts { tables: &[(3, media::MEDIA), (0, media::EARLIER_MEDIA)], ..MediaFacts::PLAIN },
     response_id: "/responseId",
     ..Facts::PLAIN
 };

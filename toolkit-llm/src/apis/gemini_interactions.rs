@@ -11,34 +11,37 @@ pub(crate) mod request;
 mod stream;
 mod write;
 
-use crate::facts::{ApiFormat, Facts, IdRule, Strictness};
+use crate::facts::{ApiFormat, Facts, IdRule, MediaFacts, RequestFields, Strictness, ToolFacts, UsageFields};
 use toolkit_core::name::NameRule;
 use toolkit_schema::SchemaDialect;
 
 pub(crate) const FACTS: Facts = Facts {
     name: ApiFormat::GeminiInteractions.name(),
-    names: ApiFormat::GeminiInteractions.name_rule(),
-    // The same rule as for `generateContent`.
-    parameters: Some(NameRule::IDENTIFIERS),
+    tools: ToolFacts {
+        names: ApiFormat::GeminiInteractions.name_rule(),
+        // The same rule as for `generateContent`.
+        parameters: Some(NameRule::IDENTIFIERS),
+        most: Some(512),
+        strictness: Strictness::AllOrNone(
+            "Gemini holds to their schemas either all functions of a request (mode `validated`) or none",
+        ),
+        // JSON Schema. Some keywords are ignored but not refused, such as `maxLength`.
+        dialects: [SchemaDialect::OpenAi; 3],
+        unsupported: &["kind", "output_schema", "input_examples", "allowed_callers"],
+    },
     ids: Some(IdRule::new(64, false)),
     results: repair::RESULTS,
-    most_tools: Some(512),
-    strictness: Strictness::AllOrNone(
-        "Gemini holds to their schemas either all functions of a request (mode `validated`) or none",
-    ),
-    // JSON Schema. Some keywords are ignored but not refused, such as `maxLength`.
-    dialects: [SchemaDialect::OpenAi; 3],
-    messages: "input",
-    unsupported: &["kind", "output_schema", "input_examples", "allowed_callers"],
-    media: &[(0, media::MEDIA)],
+    fields: RequestFields { messages: "input", ..RequestFields::PLAIN },
+    media: MediaFacts { tables: &[(0, media::MEDIA)], ..MediaFacts::PLAIN },
     call_fields: [&["id"], &["arguments"]],
-    usage: [
-        "/usage/total_input_tokens",
-        "/usage/total_output_tokens",
-        "/usage/total_cached_tokens",
-        "/usage/total_thought_tokens",
-    ],
-    tool_tokens: "/usage/total_tool_use_tokens",
+    usage: UsageFields {
+        input: "/usage/total_input_tokens",
+        output: "/usage/total_output_tokens",
+        cached_input: "/usage/total_cached_tokens",
+        reasoning: "/usage/total_thought_tokens",
+        tool_tokens: "/usage/total_tool_use_tokens",
+        ..UsageFields::PLAIN
+    },
     ..Facts::PLAIN
 };
 

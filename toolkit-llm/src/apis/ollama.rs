@@ -11,21 +11,29 @@ mod stream;
 mod write;
 
 use crate::apis::openai::PlainFunctions;
-use crate::facts::{ApiFormat, Facts, IdRule};
+use crate::facts::{ApiFormat, Facts, IdRule, MediaFacts, ToolFacts, UsageFields};
 use toolkit_schema::SchemaDialect;
 
 pub(crate) const FACTS: Facts = Facts {
     name: ApiFormat::Ollama.name(),
-    names: ApiFormat::Ollama.name_rule(),
+    tools: ToolFacts {
+        names: ApiFormat::Ollama.name_rule(),
+        // The server's schema types have no field for `$ref`, so the model would not see the target of a
+        // reference.
+        dialects: [SchemaDialect::Inlined; 3],
+        unsupported: ToolFacts::FUNCTIONS_ONLY,
+        ..ToolFacts::PLAIN
+    },
     // Ids are optional. A program may use ids of its own.
     ids: Some(IdRule::new(64, false)),
     results: repair::RESULTS,
-    // The server's schema types have no field for `$ref`, so the model would not see the target of a
-    // reference.
-    dialects: [SchemaDialect::Inlined; 3],
-    unsupported: Facts::FUNCTIONS_ONLY,
-    media: &[(0, write::MEDIA)],
-    usage: ["/prompt_eval_count", "/eval_count", "/prompt_eval_cached_count", "/none"],
+    media: MediaFacts { tables: &[(0, write::MEDIA)], ..MediaFacts::PLAIN },
+    usage: UsageFields {
+        input: "/prompt_eval_count",
+        output: "/eval_count",
+        cached_input: "/prompt_eval_cached_count",
+        ..UsageFields::PLAIN
+    },
     ..Facts::PLAIN
 };
 

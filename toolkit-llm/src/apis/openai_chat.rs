@@ -14,27 +14,31 @@ mod tests;
 mod write;
 
 use crate::apis::openai::{Form, OpenAi};
-use crate::facts::{ApiFormat, Facts, IdRule, Strictness};
+use crate::facts::{ApiFormat, Facts, IdRule, MediaFacts, Strictness, ToolFacts, UsageFields};
 
 pub(crate) const FACTS: Facts = Facts {
     name: ApiFormat::OpenAiChat.name(),
-    names: ApiFormat::OpenAiChat.name_rule(),
+    tools: ToolFacts {
+        names: ApiFormat::OpenAiChat.name_rule(),
+        most: Some(128),
+        strictness: Strictness::PerFunction,
+        unsupported: &["output_schema", "input_examples", "allowed_callers", "defer"],
+        ..ToolFacts::PLAIN
+    },
     // OpenAI itself refuses ids of more than 40 characters. The rule is only applied if the caller asks for
     // it. By default, ids are sent back unchanged, because some servers keep state in them (`functions.add:0`
     // of Kimi, the thought signature appended by LiteLLM).
     ids: Some(IdRule::new(40, false)),
-    most_tools: Some(128),
-    strictness: Strictness::PerFunction,
-    unsupported: &["output_schema", "input_examples", "allowed_callers", "defer"],
-    usage: [
-        "/usage/prompt_tokens",
-        "/usage/completion_tokens",
-        "/usage/prompt_tokens_details/cached_tokens",
-        "/usage/completion_tokens_details/reasoning_tokens",
-    ],
-    total: "/usage/total_tokens",
-    cache_writes: "/usage/prompt_tokens_details/cache_write_tokens",
-    media: &[(0, write::MEDIA)],
+    usage: UsageFields {
+        input: "/usage/prompt_tokens",
+        output: "/usage/completion_tokens",
+        cached_input: "/usage/prompt_tokens_details/cached_tokens",
+        reasoning: "/usage/completion_tokens_details/reasoning_tokens",
+        total: "/usage/total_tokens",
+        cache_writes: "/usage/prompt_tokens_details/cache_write_tokens",
+        ..UsageFields::PLAIN
+    },
+    media: MediaFacts { tables: &[(0, write::MEDIA)], ..MediaFacts::PLAIN },
     response_id: "/id",
     mistral: Some(&mistral::FORM),
     ..Facts::PLAIN

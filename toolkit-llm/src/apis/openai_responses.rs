@@ -15,7 +15,7 @@ mod tests;
 mod write;
 
 use crate::apis::openai::{Form, OpenAi};
-use crate::facts::{ApiFormat, Facts, IdRule, Strictness};
+use crate::facts::{ApiFormat, Facts, IdRule, MediaFacts, RequestFields, Strictness, ToolFacts, UsageFields};
 
 const FUNCTION: &str = "function_call";
 pub(crate) const CUSTOM: &str = "custom_tool_call";
@@ -28,26 +28,33 @@ pub(crate) const NAMESPACE: &str = "namespace";
 
 pub(crate) const FACTS: Facts = Facts {
     name: ApiFormat::OpenAiResponses.name(),
-    names: ApiFormat::OpenAiResponses.name_rule(),
+    tools: ToolFacts {
+        names: ApiFormat::OpenAiResponses.name_rule(),
+        most: Some(128),
+        strictness: Strictness::PerFunction,
+        unsupported: &["input_examples"],
+        ..ToolFacts::PLAIN
+    },
     // The service accepts a `call_id` of at most 64 characters. In ids, it accepts only letters, digits, `_`
     // and `-`.
     ids: Some(IdRule::new(64, true)),
     results: repair::RESULTS,
-    most_tools: Some(128),
-    strictness: Strictness::PerFunction,
-    messages: "input",
-    server_state: &["previous_response_id", "conversation"],
-    unsupported: &["input_examples"],
+    fields: RequestFields {
+        messages: "input",
+        server_state: &["previous_response_id", "conversation"],
+        ..RequestFields::PLAIN
+    },
     call_fields: [&["call_id"], &["arguments"]],
-    usage: [
-        "/usage/input_tokens",
-        "/usage/output_tokens",
-        "/usage/input_tokens_details/cached_tokens",
-        "/usage/output_tokens_details/reasoning_tokens",
-    ],
-    total: "/usage/total_tokens",
-    cache_writes: "/usage/input_tokens_details/cache_write_tokens",
-    media: &[(0, outputs::MEDIA)],
+    usage: UsageFields {
+        input: "/usage/input_tokens",
+        output: "/usage/output_tokens",
+        cached_input: "/usage/input_tokens_details/cached_tokens",
+        reasoning: "/usage/output_tokens_details/reasoning_tokens",
+        total: "/usage/total_tokens",
+        cache_writes: "/usage/input_tokens_details/cache_write_tokens",
+        ..UsageFields::PLAIN
+    },
+    media: MediaFacts { tables: &[(0, outputs::MEDIA)], ..MediaFacts::PLAIN },
     response_id: "/id",
     ..Facts::PLAIN
 };

@@ -31,17 +31,6 @@ pub(crate) fn id(rule: NameRule, id: &str) -> Cow<'_, str> {
     if rule.accepts(id) { Cow::Borrowed(id) } else { Cow::Owned(rule.hashed(id, 0)) }
 }
 
-/// The form of call ids in a request, chosen by the caller.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum IdForm {
-    /// Ids follow the rule of the API.
-    Usual,
-    /// Ids follow the rule of the API, and illegal ids are always replaced.
-    Strict,
-    /// Exactly nine letters and digits, which Mistral requires.
-    Nine,
-}
-
 /// Returns legal and distinct ids for the calls of a turn.
 ///
 /// Results in the order of their calls get the same ids as the calls. If `is_strict` is `false`, distinct ids stay

@@ -215,7 +215,7 @@ pub(crate) trait DefinitionCodec: Api + Sync {
         {
             unknown_fields::restore(json, stored);
         }
-        encoder.report_unsupported(self.facts().unsupported, None);
+        encoder.report_unsupported(self.facts().tools.unsupported, None);
         EncodedDefinition { json, losses: encoder.losses }
     }
 }

@@ -37,7 +37,7 @@ impl fmt::Display for LimitExceeded {
 /// exceeds them is sent without enforcement.
 pub(crate) fn check(facts: &Facts, definitions: &[&ToolDefinition], names: &WireNames) -> Vec<LimitExceeded> {
     let mut broken = Vec::new();
-    if let Some(limit) = facts.most_tools
+    if let Some(limit) = facts.tools.most
         && definitions.len() > limit
     {
         broken.push(LimitExceeded { tool: None, what: "tools".to_owned(), actual: definitions.len(), limit });
@@ -56,7 +56,7 @@ pub(crate) fn check(facts: &Facts, definitions: &[&ToolDefinition], names: &Wire
         let same = spelled.entry(spelling).or_default();
         *same += 1;
         add(format_args!("tools of the name `{spelling}`"), *same, 1);
-        let rule = facts.names;
+        let rule = facts.tools.names;
         let refused = spelling.chars().filter(|c| !rule.accepts_char(*c)).count();
         let is_start_refused = spelling.starts_with(|c| !rule.accepts_first(c));
         add(format_args!("characters in the name"), spelling.chars().count(), rule.max_length());

@@ -2,7 +2,7 @@
 //! fields.
 
 use super::tool_config::without_set;
-use crate::facts::{Facts, Strictness};
+use crate::facts::{Facts, Strictness, ToolFacts};
 use toolkit_core::call::ToolConfig;
 use toolkit_core::definition::ToolDefinition;
 use toolkit_schema::SchemaLoss;
@@ -12,11 +12,11 @@ pub(crate) const REASON: &str = "only the standard fields of the API are sent";
 
 /// Returns a copy of an API's facts in which no tool can be strict.
 pub(crate) const fn facts(facts: &Facts) -> Facts {
-    let strictness = match facts.strictness {
+    let strictness = match facts.tools.strictness {
         Strictness::None => Strictness::None,
         _ => Strictness::AllOrNone("only the standard fields of the API are sent, and `strict` is not one"),
     };
-    Facts { strictness, ..*facts }
+    Facts { tools: ToolFacts { strictness, ..facts.tools }, ..*facts }
 }
 
 /// Returns a function with the name, the description and the parameters of a definition.

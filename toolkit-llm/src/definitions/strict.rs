@@ -67,7 +67,7 @@ pub(crate) fn plan(facts: &Facts, definitions: &[&ToolDefinition], wanted: Stric
             StrictTools::All => marked != Some(false),
         };
         let is_marked = marked == Some(true);
-        if !is_wanted || !could_be_strict(facts.strictness, definition, is_marked) {
+        if !is_wanted || !could_be_strict(facts.tools.strictness, definition, is_marked) {
             continue;
         }
         match judge(facts, definition) {
@@ -75,10 +75,10 @@ pub(crate) fn plan(facts: &Facts, definitions: &[&ToolDefinition], wanted: Stric
             Err(reason) => refused.push((index, reason)),
         }
     }
-    if facts.strictness == Strictness::PerRequest {
+    if facts.tools.strictness == Strictness::PerRequest {
         candidates.sort_by_key(|(is_unmarked, cost, index, _)| (*is_unmarked, *cost, *index));
     }
-    let mut left = shared_limits(facts.strictness);
+    let mut left = shared_limits(facts.tools.strictness);
     for (_, _, index, measure) in candidates {
         match take(&mut left, &measure) {
             Ok(()) => strict[index] = true,
@@ -109,15 +109,15 @@ fn could_be_strict(strictness: Strictness, definition: &ToolDefinition, is_marke
 
 /// Measures the strict schema of a tool. If the tool cannot be strict, the error states the reason.
 fn judge(facts: &Facts, definition: &ToolDefinition) -> Result<Measure, String> {
-    if let Strictness::AllOrNone(reason) = facts.strictness {
+    if let Strictness::AllOrNone(reason) = facts.tools.strictness {
         return Err(reason.to_owned());
     }
-    let converted = facts.dialect(true, false).convert(&definition.parameters);
+    let converted = facts.tools.dialect(true, false).convert(&definition.parameters);
     if let Some(loss) = converted.narrowed {
         return Err(loss.to_string());
     }
-    let measure = Measure::of(&converted.schema);
-    if facts.strictness == Strictness::PerFunction {
+    let measure = Measure::new(&converted.schema);
+    if facts.tools.strictness == Strictness::PerFunction {
         within_openai(&measure)?;
     }
     Ok(measure)

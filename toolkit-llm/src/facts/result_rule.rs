@@ -9,7 +9,7 @@ pub(crate) struct ResultRule {
     pub(crate) place: ResultPlace,
     /// Whether the results of a turn must be in the order of its calls.
     pub(crate) in_call_order: bool,
-    pub(crate) ids: CallIds,
+    pub(crate) ids: RequiredIds,
 }
 
 /// The positions that an API accepts for results.
@@ -36,7 +36,7 @@ pub(crate) struct Replies {
 
 /// What an API requires of the ids of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CallIds {
+pub(crate) enum RequiredIds {
     Optional,
     Required,
     /// No id may occur twice in a history. Servers that count the calls of each turn from zero repeat ids.
@@ -46,7 +46,7 @@ pub(crate) enum CallIds {
 impl ResultRule {
     /// The rule of OpenAI's Chat Completions.
     pub(crate) const PLAIN: Self =
-        Self { place: ResultPlace::DirectlyAfter, in_call_order: false, ids: CallIds::Optional };
+        Self { place: ResultPlace::DirectlyAfter, in_call_order: false, ids: RequiredIds::Optional };
 }
 
 impl Replies {

@@ -123,11 +123,11 @@ impl ApiFormat {
         let facts = codec.facts();
         let is_continued = facts.is_continued(body);
         let mut losses = Vec::new();
-        let Some(Value::Array(history)) = body.get_mut(facts.messages) else { return losses };
+        let Some(Value::Array(history)) = body.get_mut(facts.fields.messages) else { return losses };
         let repaired = repair(codec, std::mem::take(history), is_continued);
         let repaired = codec.complete_repair(repaired, Some(body), &mut losses);
-        body.insert(facts.messages.to_owned(), repaired.into());
-        losses.iter_mut().for_each(|loss| loss.path.insert_str(0, &format!("/{}", facts.messages)));
+        body.insert(facts.fields.messages.to_owned(), repaired.into());
+        losses.iter_mut().for_each(|loss| loss.path.insert_str(0, &format!("/{}", facts.fields.messages)));
         losses
     }
 }

@@ -5,10 +5,9 @@ mod losses;
 #[cfg(feature = "translate")]
 mod received;
 
-use crate::call::OutgoingCall;
-use crate::call::sanitize::IdForm;
+use crate::call::outgoing::OutgoingCall;
 use crate::codec::Codec;
-use crate::facts::MistralForm;
+use crate::facts::{HistoryForm, MistralForm};
 use crate::history::results::json_content;
 use crate::json::WireError;
 use crate::reading;
@@ -45,7 +44,7 @@ use toolkit_core::output::{Content, ToolOutput};
 pub struct HistoryWriter<'a> {
     codec: &'static dyn Codec,
     names: &'a WireNames,
-    ids: IdForm,
+    form: HistoryForm,
     /// The generation of the model, if requests depend on it. `None` stands for the latest generation.
     generation: Option<u32>,
     /// Whether the model was named.
@@ -55,7 +54,14 @@ pub struct HistoryWriter<'a> {
 
 impl<'a> HistoryWriter<'a> {
     pub(crate) const fn new(codec: &'static dyn Codec, names: &'a WireNames) -> Self {
-        Self { codec, names, ids: IdForm::Usual, generation: None, has_model: false, tool_references: false }
+        Self {
+            codec,
+            names,
+            form: HistoryForm::Usual,
+            generation: None,
+            has_model: false,
+            tool_references: false,
+        }
     }
 
     /// Sets whether all call ids in Chat Completions have OpenAI's own form: at most 40 letters, digits, `_`
@@ -67,7 +73,7 @@ impl<'a> HistoryWriter<'a> {
     /// illegal ids, by their own rules.
     #[must_use]
     pub const fn with_strict_ids(mut self, strict_ids: bool) -> Self {
-        self.ids = if strict_ids { IdForm::Strict } else { IdForm::Usual };
+        self.form = if strict_ids { HistoryForm::StrictIds } else { HistoryForm::Usual };
         self
     }
 
@@ -91,13 +97,19 @@ impl<'a> HistoryWriter<'a> {
     /// ```
     #[must_use]
     pub fn with_mistral(mut self, mistral: bool) -> Self {
-        self.ids = if mistral && self.codec.facts().mistral.is_some() { IdForm::Nine } else { IdForm::Usual };
+        self.form = match self.codec.facts().mistral {
+            Some(form) if mistral => HistoryForm::Mistral(form),
+            _ => HistoryForm::Usual,
+        };
         self
     }
 
     /// Returns the form of Mistral's messages if the history is for Mistral.
     fn mistral(&self) -> Option<&'static MistralForm> {
-        self.codec.facts().mistral.filter(|_| self.ids == IdForm::Nine)
+        match self.form {
+            HistoryForm::Mistral(form) => Some(form),
+            HistoryForm::Usual | HistoryForm::StrictIds => None,
+        }
     }
 
     /// Sets the name of the model. Gemini models before the third generation accept no media items in tool
@@ -147,7 +159,7 @@ impl<'a> HistoryWriter<'a> {
     /// # Errors
     /// [`WireError`] if the payload is not a response of this format.
     pub fn assistant_messages(&self, payload: &Value) -> Result<Vec<Value>, WireError> {
-        reading::assistant_messages(self.codec, payload, self.names, self.ids)
+        reading::assistant_messages(self.codec, payload, self.names, self.form)
     }
 
     /// Encodes assistant messages with text and calls, like
@@ -155,7 +167,7 @@ impl<'a> HistoryWriter<'a> {
     #[must_use]
     pub fn encode_assistant(&self, text: &str, calls: &[ToolCall]) -> Vec<Value> {
         let ids = self.ids(calls.iter().map(|call| call.id.as_str()));
-        let rule = self.codec.facts().names;
+        let rule = self.codec.facts().tools.names;
         let calls = calls.iter().zip(ids).map(|(call, id)| OutgoingCall::made(call, id, rule, self.names));
         let mut calls: Vec<Value> = calls.map(|call| self.codec.write_call(call)).collect();
         if self.has_model {
@@ -216,7 +228,7 @@ impl<'a> HistoryWriter<'a> {
     ///
     /// The calls and the results of a turn have the same order, so they get the same ids.
     fn ids<'i>(&self, ids: impl IntoIterator<Item = &'i str>) -> Vec<String> {
-        reading::request_ids(self.codec, self.ids, ids)
+        reading::request_ids(self.codec, self.form, ids)
     }
 }
 

@@ -1,12 +1,6 @@
-//! Locks, boxed futures, and the depth of JSON.
+//! Boxed futures, and the depth of JSON.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use toolkit_schema::__private::MAX_DEPTH;
-
-/// Locks a mutex, even if another thread panicked while holding the lock.
-pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// The maximum nesting depth of a value that `serde_json` can parse.
 pub const MAX_NESTING: usize = MAX_DEPTH;

@@ -6,7 +6,7 @@ use crate::call::ids;
 use crate::call::pairing::{CallKey, Entry, Pairing};
 use crate::codec::Codec;
 use crate::facts::IdRule;
-use crate::facts::result_rule::{CallIds, Replies, ResultPlace};
+use crate::facts::result_rule::{Replies, RequiredIds, ResultPlace};
 use crate::json::fields::list;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
@@ -135,13 +135,13 @@ fn set_ids(codec: &dyn Codec, history: &mut [Value], answered: &mut [Answered], 
 }
 
 /// Returns the id of each call in the repaired history, or `None` if the id stays.
-fn new_ids(required: CallIds, form: Option<IdRule>, calls: &[FoundCall<'_>]) -> Vec<Option<String>> {
+fn new_ids(required: RequiredIds, form: Option<IdRule>, calls: &[FoundCall<'_>]) -> Vec<Option<String>> {
     let given = calls.iter().map(|call| (call.json, call.key.id.as_deref()));
     match (required, form) {
-        (CallIds::Required, _) => {
+        (RequiredIds::Required, _) => {
             ids::complete(given).into_iter().map(|id| Some(id.as_str().to_owned())).collect()
         }
-        (CallIds::Unique, Some(IdRule { rule, .. })) => {
+        (RequiredIds::Unique, Some(IdRule { rule, .. })) => {
             let mut taken: HashSet<String> = HashSet::new();
             let new = |(_, given): (&Value, Option<&str>)| {
                 let given = given?;

@@ -44,7 +44,7 @@ impl Report {
     }
 
     /// Parses an error object. The code is taken from a string field if there is one, and from a number otherwise.
-    pub(crate) fn of(error: &Value) -> Self {
+    pub(crate) fn read(error: &Value) -> Self {
         // In an error without an object around it, the type only marks the error.
         let value_of = |name: &&str| {
             let code = error.get(*name).and_then(Value::as_str);
@@ -93,7 +93,7 @@ impl WireError {
         let body = body.get(0).unwrap_or(body);
         let error = body.get("error").filter(|error| !error.is_null());
         let is_report = body.is_string() || body.get("message").is_some_and(Value::is_string);
-        let report = error.or_else(|| Some(body).filter(|_| is_report)).map(Report::of)?;
+        let report = error.or_else(|| Some(body).filter(|_| is_report)).map(Report::read)?;
         Some(report.into_error("", "a response"))
     }
 
@@ -168,7 +168,7 @@ pub(crate) fn reported_error(fields: &Map<String, Value>) -> Option<Report> {
     };
     let error = fields.get("error").filter(|error| !says_nothing(error));
     let is_bare = is_error && fields.contains_key("message");
-    error.map(Report::of).or_else(|| is_bare.then(|| Report::of(&Value::Object(fields.clone()))))
+    error.map(Report::read).or_else(|| is_bare.then(|| Report::read(&Value::Object(fields.clone()))))
 }
 
 /// Returns the fields of an event of a stream. Returns an error if the event is not an object, or if it reports an error

@@ -36,7 +36,9 @@ pub(crate) fn pieces(value: &Value, is_reasoning: bool) -> Vec<(bool, Cow<'_, st
         Value::Array(list) if has_parts(list) => {
             let texts = list.iter().map(|element| match element {
                 Value::String(_) => pieces(element, is_reasoning),
-                element => TextPart::of(element).map(|part| part.pieces(is_reasoning)).unwrap_or_default(),
+                element => {
+                    TextPart::from_part(element).map(|part| part.pieces(is_reasoning)).unwrap_or_default()
+                }
             });
             texts.flatten().collect()
         }
@@ -86,8 +88,9 @@ fn is_settled(value: &Value) -> bool {
 
 /// Returns whether a list consists of parts. Any other list is an answer in JSON.
 fn has_parts(list: &[Value]) -> bool {
-    let is_part =
-        |part: &Value| part.is_string() || !text(part, "type").is_empty() || TextPart::of(part).is_some();
+    let is_part = |part: &Value| {
+        part.is_string() || !text(part, "type").is_empty() || TextPart::from_part(part).is_some()
+    };
     list.is_empty() || list.iter().any(is_part)
 }
 
@@ -100,11 +103,11 @@ struct TextPart<'a> {
 impl<'a> TextPart<'a> {
     /// Reads a part outside of a list. Without a type, an object is an answer in JSON.
     fn alone(part: &'a Value) -> Option<Self> {
-        Self::of(part).filter(|_| !text(part, "type").is_empty())
+        Self::from_part(part).filter(|_| !text(part, "type").is_empty())
     }
 
     /// Reads a part of a list. Returns `None` if it has no text.
-    fn of(part: &'a Value) -> Option<Self> {
+    fn from_part(part: &'a Value) -> Option<Self> {
         let is_reasoning =
             matches!(text(part, "type"), "reasoning" | "thinking" | "reasoning_text" | "summary_text");
         let names: &[&str] = if is_reasoning {

@@ -1,17 +1,23 @@
 //! Typed answers: how a model is asked for a value of a Rust type, and how its answer is decoded.
 
 mod ask;
+mod final_answer;
+mod format;
 mod json;
 mod reader;
 mod tool;
 
 pub(crate) use ask::ask;
 #[doc(hidden)]
+pub use final_answer::FinalAnswer;
+#[doc(hidden)]
+pub use format::{ANSWER, AnswerFormat};
+#[doc(hidden)]
 pub use json::{Brackets, find};
 #[doc(hidden)]
-pub use reader::{ANSWER, AnswerReader};
+pub use reader::AnswerReader;
 #[doc(hidden)]
-pub use tool::{AnswerTools, instructions};
+pub use tool::feedback;
 
 use crate::message::ModelResponse;
 

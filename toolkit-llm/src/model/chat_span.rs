@@ -4,24 +4,20 @@
 //! The outermost layer opens the span: an agent, [`ask`](super::ChatModel::ask), or the model itself. It marks the
 //! request, so that no layer below opens a second one.
 
-#[cfg(feature = "tracing")]
 mod attributes;
-#[cfg(feature = "tracing")]
 mod open_span;
 
 use super::{ChatModel, ModelError, ModelRequest, ModelStream};
 use crate::message::ModelResponse;
 use crate::stream::StreamEvent;
 use futures_core::Stream;
-#[cfg(feature = "tracing")]
-use open_span::OpenSpan;
+use open_span::OpenRequest;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-#[cfg(feature = "tracing")]
-use tracing::Instrument as _;
+use toolkit_core::__private::trace::{OpenSpan, is_observed};
 
 /// The span of one request to a model. A dropped span without an end is recorded as `cancelled`.
-pub struct ChatSpan(#[cfg(feature = "tracing")] Option<Box<OpenSpan>>);
+pub struct ChatSpan(Option<Box<OpenRequest>>);
 
 /// What the span of a request contains beside the request: who asks, and whether it contains messages.
 #[derive(Debug, Clone, Copy, Default)]
@@ -36,7 +32,6 @@ pub struct ChatCaller<'a> {
     pub shows_response: bool,
 }
 
-#[cfg_attr(not(feature = "tracing"), allow(unused_variables, clippy::unused_self))]
 impl ChatSpan {
     /// Opens the span of a request. Its parent is the current span.
     #[inline]
@@ -46,22 +41,15 @@ impl ChatSpan {
         is_streamed: bool,
         caller: ChatCaller<'_>,
     ) -> Self {
-        Self(
-            #[cfg(feature = "tracing")]
-            // Without a subscriber, nothing is allocated.
-            tracing::dispatcher::has_been_set()
-                .then(|| Box::new(OpenSpan::new(model, request, is_streamed, caller))),
-        )
+        // Without a subscriber, nothing is allocated.
+        Self(is_observed().then(|| Box::new(OpenRequest::new(model, request, is_streamed, caller))))
     }
 
     /// Opens the span of a request that no agent sends, unless a layer above has opened it.
     #[inline]
     pub fn unless_open(model: &impl ChatModel, request: &mut ModelRequest, is_streamed: bool) -> Self {
         if std::mem::replace(&mut request.is_traced, true) {
-            return Self(
-                #[cfg(feature = "tracing")]
-                None,
-            );
+            return Self(None);
         }
         Self::open(model, request, is_streamed, ChatCaller::default())
     }
@@ -69,12 +57,8 @@ impl ChatSpan {
     /// Runs the future `work`, which sends the request, within the span.
     #[inline]
     pub fn around<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
-        #[cfg(feature = "tracing")]
-        let work = {
-            let span = self.0.as_ref().map(|open| open.span.clone());
-            work.instrument(span.unwrap_or_else(tracing::Span::current))
-        };
-        work
+        let span = self.0.as_ref().map(|open| open.span.clone());
+        span.unwrap_or_else(OpenSpan::current).around(work)
     }
 
     /// Polls a streamed response within the span, and notes the time of the first piece.
@@ -84,7 +68,6 @@ impl ChatSpan {
         stream: &mut ModelStream,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<StreamEvent, ModelError>>> {
-        #[cfg(feature = "tracing")]
         if let Some(open) = &self.0 {
             return open.poll_next(stream, context);
         }
@@ -94,7 +77,6 @@ impl ChatSpan {
     /// Ends the span. After an error, `response` is the part that has arrived, and `error` is the type of the error.
     #[inline]
     pub fn end(&self, response: Option<&ModelResponse>, error: Option<&str>) {
-        #[cfg(feature = "tracing")]
         if let Some(open) = &self.0 {
             open.end(response, error);
         }
@@ -122,7 +104,6 @@ impl ChatSpan {
         work: impl Future<Output = Result<ModelStream, ModelError>>,
     ) -> Result<ModelStream, ModelError> {
         let stream = self.around(work).await.inspect_err(|error| self.fail(error))?;
-        #[cfg(feature = "tracing")]
         if self.0.is_some() {
             return Ok(ModelStream::new(TracedStream { stream, span: self }));
         }
@@ -137,13 +118,11 @@ impl ChatSpan {
 debug!(ChatSpan, self);
 
 /// A streamed response within its span.
-#[cfg(feature = "tracing")]
 struct TracedStream {
     stream: ModelStream,
     span: ChatSpan,
 }
 
-#[cfg(feature = "tracing")]
 impl Stream for TracedStream {
     type Item = Result<StreamEvent, ModelError>;
 
@@ -161,13 +140,9 @@ impl Stream for TracedStream {
 }
 
 /// Adds the address of the server to the `chat` span, if this is the current span.
-#[cfg_attr(not(feature = "tracing"), allow(unused_variables))]
 #[inline]
 pub fn record_server(host: &str, port: u16) {
-    #[cfg(feature = "tracing")]
-    {
-        let span = tracing::Span::current();
-        span.record("server.address", host);
-        span.record("server.port", port);
-    }
+    let span = OpenSpan::current();
+    span.record("server.address", host);
+    span.record("server.port", port);
 }

@@ -1,7 +1,6 @@
 //! Options for the answer of a model.
 
 use super::{PromptCache, ServerState, ServiceTier, Thinking};
-use crate::facts::{ApiFormat, Server};
 use crate::hosted::HostedTool;
 use crate::message::RequestLoss;
 use serde::Serialize;
@@ -9,7 +8,6 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use toolkit_core::schema::{ConvertedSchema, schema_of};
 use toolkit_core::schemars::JsonSchema;
-use toolkit_schema::__private::fit_references;
 
 /// The maximum length of a format name that providers accept.
 const LONGEST_NAME: usize = 64;
@@ -242,22 +240,6 @@ impl OutputFormat {
         let legal = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
         let name: String = T::schema_name().chars().map(legal).take(LONGEST_NAME).collect();
         Self::new(name, schema_of::<T>())
-    }
-
-    /// Converts the schema to the dialect of the API, and returns what the conversion loses. The path of each
-    /// loss is its path in the request.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn schema_for(&self, format: ApiFormat) -> ConvertedSchema {
-        let facts = format.request_facts(Server::Own);
-        let mut converted = facts.output_dialect.convert(&self.schema);
-        if let Some(exits) = facts.answer_loops {
-            converted.losses.extend(fit_references(&mut converted.schema, exits));
-        }
-        for loss in converted.losses.iter_mut().chain(&mut converted.narrowed) {
-            loss.path.insert_str(0, "/options/output/schema");
-        }
-        converted
     }
 }
 

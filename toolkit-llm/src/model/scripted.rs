@@ -35,12 +35,12 @@ pub struct ScriptedModel(Arc<Script>);
 
 #[derive(Default)]
 struct Script {
-    steps: Mutex<VecDeque<Step>>,
+    steps: Mutex<VecDeque<ScriptedStep>>,
     fallback: Mutex<Option<Arc<Respond>>>,
     requests: Mutex<Vec<ModelRequest>>,
 }
 
-enum Step {
+enum ScriptedStep {
     /// Tool calls of one answer, to which further calls may be added.
     Calls(Vec<ToolCall>),
     Answer(Result<ModelStream, ModelError>),
@@ -65,12 +65,13 @@ impl ScriptedModel {
     #[must_use]
     pub fn call(self, tool: impl Into<String>, arguments: impl Into<RawArguments>) -> Self {
         let mut steps = self.steps();
-        let calls = steps.iter().map(|step| if let Step::Calls(calls) = step { calls.len() } else { 0 });
+        let calls =
+            steps.iter().map(|step| if let ScriptedStep::Calls(calls) = step { calls.len() } else { 0 });
         let id = format!("call_{}_{}", steps.len(), calls.sum::<usize>() + 1);
         let call = ToolCall::new(id, tool, arguments);
         match steps.back_mut() {
-            Some(Step::Calls(calls)) => calls.push(call),
-            _ => steps.push_back(Step::Calls(vec![call])),
+            Some(ScriptedStep::Calls(calls)) => calls.push(call),
+            _ => steps.push_back(ScriptedStep::Calls(vec![call])),
         }
         drop(steps);
         self
@@ -80,10 +81,10 @@ impl ScriptedModel {
     #[must_use]
     pub fn then(self) -> Self {
         let mut steps = self.steps();
-        if let Some(Step::Calls(calls)) = steps.back_mut() {
+        if let Some(ScriptedStep::Calls(calls)) = steps.back_mut() {
             let response = ModelResponse::calls(std::mem::take(calls));
             steps.pop_back();
-            steps.push_back(Step::Answer(Ok(response.into())));
+            steps.push_back(ScriptedStep::Answer(Ok(response.into())));
         }
         drop(steps);
         self
@@ -92,13 +93,13 @@ impl ScriptedModel {
     /// Adds a complete response.
     #[must_use]
     pub fn response(self, response: ModelResponse) -> Self {
-        self.step(Step::Answer(Ok(response.into())))
+        self.step(ScriptedStep::Answer(Ok(response.into())))
     }
 
     /// Adds an error in place of an answer.
     #[must_use]
     pub fn error(self, error: ModelError) -> Self {
-        self.step(Step::Answer(Err(error)))
+        self.step(ScriptedStep::Answer(Err(error)))
     }
 
     /// Adds a function that computes the response from the request.
@@ -107,14 +108,14 @@ impl ScriptedModel {
         self,
         respond: impl Fn(&ModelRequest) -> ModelResponse + Send + Sync + 'static,
     ) -> Self {
-        self.step(Step::Computed(Box::new(move |request| Ok(respond(request)))))
+        self.step(ScriptedStep::Computed(Box::new(move |request| Ok(respond(request)))))
     }
 
     /// Adds a streamed response. If a request is not streamed, the model returns the response in the last
     /// delta.
     #[must_use]
     pub fn deltas(self, deltas: impl IntoIterator<Item = Result<StreamEvent, ModelError>>) -> Self {
-        self.step(Step::Answer(Ok(ModelStream::from_pieces(deltas))))
+        self.step(ScriptedStep::Answer(Ok(ModelStream::from_pieces(deltas))))
     }
 
     /// Sets the function that answers requests after the end of the script.
@@ -139,21 +140,21 @@ impl ScriptedModel {
         self.steps().len()
     }
 
-    fn step(self, step: Step) -> Self {
+    fn step(self, step: ScriptedStep) -> Self {
         self.steps().push_back(step);
         self
     }
 
-    fn steps(&self) -> MutexGuard<'_, VecDeque<Step>> {
+    fn steps(&self) -> MutexGuard<'_, VecDeque<ScriptedStep>> {
         lock(&self.0.steps)
     }
 
     fn next(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         let step = self.steps().pop_front();
         let stream = match step {
-            Some(Step::Calls(calls)) => Ok(ModelResponse::calls(calls).into()),
-            Some(Step::Answer(answer)) => answer,
-            Some(Step::Computed(respond)) => respond(&request).map(ModelStream::from),
+            Some(ScriptedStep::Calls(calls)) => Ok(ModelResponse::calls(calls).into()),
+            Some(ScriptedStep::Answer(answer)) => answer,
+            Some(ScriptedStep::Computed(respond)) => respond(&request).map(ModelStream::from),
             None => {
                 let fallback = lock(&self.0.fallback).clone();
                 let ended =

@@ -210,9 +210,8 @@ impl StreamAccumulator {
     /// providers report them only at the end; Anthropic reports the input tokens at the beginning.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        let facts = self.codec.facts();
         let mut reported = Fields::new();
-        for pointer in facts.usage.into_iter().chain([facts.cache_writes, facts.tool_tokens]) {
+        for pointer in self.codec.facts().usage.pointers() {
             let name = pointer.split('/').nth(1).unwrap_or_default();
             if let Some(value) = self.stream.body.get(name).filter(|_| !reported.contains_key(name)) {
                 reported.insert(name.to_owned(), value.clone());

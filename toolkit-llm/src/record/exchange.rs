@@ -18,14 +18,14 @@ pub(super) struct Exchange {
     pub(super) fingerprint: String,
     pub(super) model: String,
     pub(super) request: Value,
-    pub(super) answer: Answer,
+    pub(super) answer: RecordedAnswer,
 }
 
 /// A recorded answer: a complete response, the deltas of a stream, or an error. A stream that broke off has
 /// deltas and an error.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Answer {
+pub(super) struct RecordedAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) response: Option<Box<ModelResponse>>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,6 @@
 //! A model that records the requests and answers of another model.
 
-use super::exchange::{Answer, Exchange, fingerprint, recorded, unusable};
+use super::exchange::{Exchange, RecordedAnswer, fingerprint, recorded, unusable};
 use super::secrets::Secrets;
 use crate::helpers::{MAX_NESTING, check_nesting, lock};
 use crate::message::ModelResponse;
@@ -86,12 +86,12 @@ impl<M: ChatModel> Recorder<M> {
         let request = recorded(request, &self.tape.secrets).map_err(|error| self.tape.failed(error))?;
         let fingerprint = fingerprint(&request);
         let model = self.model.name().to_owned();
-        Ok(Exchange { fingerprint, model, request, answer: Answer::default() })
+        Ok(Exchange { fingerprint, model, request, answer: RecordedAnswer::default() })
     }
 }
 
 impl Tape {
-    fn write(&self, exchange: Exchange, answer: Answer) -> Result<(), ModelError> {
+    fn write(&self, exchange: Exchange, answer: RecordedAnswer) -> Result<(), ModelError> {
         let exchange = serde_json::to_value(Exchange { answer, ..exchange });
         let mut exchange = exchange.map_err(|error| self.failed(error))?;
         self.secrets.hide(&mut exchange);
@@ -116,7 +116,7 @@ impl<M: ChatModel> ChatModel for Recorder<M> {
         let answer = self.model.respond(request).await;
         let response = answer.as_ref().ok().cloned().map(Box::new);
         let error = answer.as_ref().err().cloned();
-        self.tape.write(exchange, Answer { response, error, deltas: None })?;
+        self.tape.write(exchange, RecordedAnswer { response, error, deltas: None })?;
         answer
     }
 
@@ -130,7 +130,10 @@ impl<M: ChatModel> ChatModel for Recorder<M> {
                 deltas: Vec::new(),
             })),
             Err(error) => {
-                self.tape.write(exchange, Answer { error: Some(error.clone()), ..Answer::default() })?;
+                self.tape.write(
+                    exchange,
+                    RecordedAnswer { error: Some(error.clone()), ..RecordedAnswer::default() },
+                )?;
                 Err(error)
             }
         }
@@ -151,7 +154,7 @@ impl RecordedStream {
         let Some(exchange) = self.exchange.take() else { return Ok(()) };
         let mut deltas = std::mem::take(&mut self.deltas);
         self.tape.secrets.hide_in_deltas(&mut deltas);
-        self.tape.write(exchange, Answer { deltas: Some(deltas), error, response: None })
+        self.tape.write(exchange, RecordedAnswer { deltas: Some(deltas), error, response: None })
     }
 }
 

@@ -1,7 +1,7 @@
 //! A model that replays recorded answers.
 
 use super::difference::differences;
-use super::exchange::{Answer, Exchange, fingerprint, recorded, unusable};
+use super::exchange::{Exchange, RecordedAnswer, fingerprint, recorded, unusable};
 use super::secrets::Secrets;
 use crate::helpers::lock;
 use crate::message::{ModelResponse, RequestLoss};
@@ -86,7 +86,7 @@ impl Replay {
         lock(&self.remaining).len()
     }
 
-    fn next(&self, request: &ModelRequest) -> Result<Answer, ModelError> {
+    fn next(&self, request: &ModelRequest) -> Result<RecordedAnswer, ModelError> {
         let failed = |text: String| {
             ModelError::new(ModelErrorKind::Other, format!("`{}`: {text}", self.path.display()))
         };
@@ -141,8 +141,8 @@ impl ChatModel for Replay {
 }
 
 /// Returns the recorded answer as a stream.
-fn stream_of(answer: Answer) -> Result<ModelStream, ModelError> {
-    let Answer { response, deltas, error } = answer;
+fn stream_of(answer: RecordedAnswer) -> Result<ModelStream, ModelError> {
+    let RecordedAnswer { response, deltas, error } = answer;
     match (response, deltas, error) {
         (Some(response), ..) => Ok((*response).into()),
         (None, None, Some(error)) => Err(error),

@@ -21,7 +21,7 @@ pub(crate) enum EventDecoder {
     Empty,
     Text(SseDecoder),
     List(Elements),
-    Binary(Messages),
+    Binary(EventMessages),
 }
 
 impl EventDecoder {
@@ -33,7 +33,7 @@ impl EventDecoder {
         let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
         if let (Self::Empty, Some(first)) = (&self, first) {
             *self = match first {
-                0 => Self::Binary(Messages::default()),
+                0 => Self::Binary(EventMessages::default()),
                 b'[' => Self::List(Elements::default()),
                 _ => Self::Text(SseDecoder::default()),
             };
@@ -95,14 +95,14 @@ impl Elements {
 /// length, the length of its headers, the checksum of both lengths, the headers, the payload, and the
 /// checksum of the message.
 #[derive(Debug, Default)]
-pub(crate) struct Messages {
+pub(crate) struct EventMessages {
     received: Vec<u8>,
     /// Whether a message was damaged. The start of the next message is then unknown, so nothing more can be
     /// decoded.
     is_damaged: bool,
 }
 
-impl Messages {
+impl EventMessages {
     fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, &'static str> {
         if self.is_damaged {
             return Ok(Vec::new());

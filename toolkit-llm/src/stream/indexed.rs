@@ -3,8 +3,7 @@
 use super::assembly::Assembly;
 use super::part::{PartKey, StreamedPart};
 use super::parts::Parts;
-use super::scan::ObjectScanner;
-use crate::call::is_blank;
+use crate::call::arguments::is_blank;
 use crate::json::fields::set_at;
 use crate::response::FinishReason;
 use serde_json::{Value, json};
@@ -20,7 +19,7 @@ impl Parts {
     /// Returns the number of the part with the provider's index `index`. If `index` is `None`, returns the number of
     /// the latest part.
     pub(crate) fn at_index(&self, index: Option<u64>) -> Option<usize> {
-        index.map_or_else(|| self.latest(), |index| self.by_index.get(&index).copied())
+        index.map_or_else(|| self.latest(), |index| self.known.by_index.get(&index).copied())
     }
 
     /// Begins a part with the provider's index `index`, and returns its number. An earlier part with this index ends,
@@ -30,7 +29,7 @@ impl Parts {
             self.fill_arguments(number, &json);
             return number;
         }
-        let known = index.and_then(|index| self.by_index.get(&index).copied());
+        let known = index.and_then(|index| self.known.by_index.get(&index).copied());
         self.end_if_open(known);
         let index = index.unwrap_or(self.next);
         let number = self.begin(if known.is_some() { self.next } else { index }, json);
@@ -94,8 +93,7 @@ impl StreamedPart {
     /// response that was not streamed. Incomplete arguments stay a string, and missing arguments of a call become an
     /// empty object.
     pub(crate) fn seal_arguments(&mut self, path: &[&str], is_call: bool) {
-        let written = std::mem::take(&mut self.text);
-        self.scan = ObjectScanner::default();
+        let written = self.text.take();
         self.has_pieces = !written.trim().is_empty();
         let first = path.iter().try_fold(&self.json, |json, name| json.get(name));
         match serde_json::from_str(&written) {

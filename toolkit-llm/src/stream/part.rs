@@ -8,6 +8,7 @@ use crate::hosted::HostedPart;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Deref;
 use toolkit_core::call::{CallId, ToolCall};
 
 /// Reads and completes the parts of a streamed message.
@@ -66,14 +67,12 @@ pub(crate) struct StreamedPart {
     /// The name of the tool, if the part is a call.
     pub(crate) name: String,
     /// The arguments received in pieces, until the part is done.
-    pub(crate) text: String,
+    pub(crate) text: ScannedText,
     /// The texts received in pieces, in APIs in which a part may have several texts.
     pub(crate) texts: BTreeMap<Place, String>,
     /// The arguments of an unfinished part that have arrived as pairs of a path and a value. `None` if no pair
     /// has arrived.
     pub(crate) paths: Option<Box<PathArguments>>,
-    /// The scanner that looks for the end of the JSON object in `text`.
-    pub(crate) scan: ObjectScanner,
     pub(crate) is_custom: bool,
     /// Whether empty arguments or free text are known to be complete, because they have arrived in pieces or
     /// their end was announced.
@@ -82,9 +81,15 @@ pub(crate) struct StreamedPart {
     pub(crate) is_done: bool,
     /// Whether the final response contains the part.
     pub(crate) is_listed: bool,
+    pub(super) returned: ReturnedPart,
+}
+
+/// What was already returned of a part.
+#[derive(Debug, Default, Clone)]
+pub(super) struct ReturnedPart {
     /// Whether the part is a call that repeats another call or has no name. It is not in the response.
     pub(super) is_dropped: bool,
-    pub(crate) is_announced: bool,
+    pub(super) is_announced: bool,
     /// The id of an announced call.
     pub(super) id: Option<CallId>,
     /// The number of bytes of the arguments that were already returned in events.
@@ -93,6 +98,33 @@ pub(crate) struct StreamedPart {
     pub(super) is_counted: bool,
     /// The call as it was returned. Later pieces do not change it. `None` if no call was returned yet.
     pub(super) call: Option<ToolCall>,
+}
+
+/// Arguments received in pieces, with the scanner that looks for the end of their JSON object.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct ScannedText {
+    text: String,
+    scan: ObjectScanner,
+}
+
+impl ScannedText {
+    fn push(&mut self, piece: &str) {
+        self.text.push_str(piece);
+        self.scan.push(piece);
+    }
+
+    /// Takes the text, so that none is left.
+    pub(crate) fn take(&mut self) -> String {
+        std::mem::take(self).text
+    }
+}
+
+impl Deref for ScannedText {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
 }
 
 impl PartKey<&str> {
@@ -133,32 +165,34 @@ impl StreamedPart {
     /// before the arguments.
     pub(crate) fn append(&mut self, piece: &str) {
         if self.is_complete() && self.text.trim() == "{}" && piece.trim_start().starts_with('{') {
-            self.text.clear();
-            self.scan = ObjectScanner::default();
+            self.text = ScannedText::default();
         }
-        self.text.push_str(piece);
-        self.scan.push(piece);
+        self.text.push(piece);
     }
 
     /// Returns whether the arguments received so far are an incomplete object.
     pub(crate) fn is_open(&self) -> bool {
-        !self.is_custom && self.scan.is_open()
+        !self.is_custom && self.text.scan.is_open()
     }
 
     /// Returns whether the arguments received so far are a complete object. For free text, returns `false`,
     /// because its end cannot be recognised.
     pub(crate) fn is_complete(&self) -> bool {
-        !self.is_custom && self.scan.is_complete()
+        !self.is_custom && self.text.scan.is_complete()
     }
 
     /// Returns the arguments received in pieces so far.
     pub(crate) fn arguments(&self) -> &str {
         let place = self.texts.iter().find(|(place, _)| matches!(place.field, "arguments" | "input"));
-        place.map_or(self.text.as_str(), |(_, text)| text)
+        place.map_or(&*self.text, |(_, text)| text)
     }
 
     pub(crate) fn is_yielded(&self) -> bool {
-        self.call.is_some()
+        self.returned.call.is_some()
+    }
+
+    pub(crate) fn is_announced(&self) -> bool {
+        self.returned.is_announced
     }
 
     pub(crate) fn set(&mut self, field: &str, value: impl Into<Value>) {

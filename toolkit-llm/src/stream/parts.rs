@@ -27,6 +27,22 @@ pub(crate) struct Parts {
     parts: Vec<StreamedPart>,
     /// The position for the next part, after the position of the last part.
     pub(crate) next: u64,
+    pub(crate) known: KnownParts,
+    /// The calls with incomplete arguments. Used in APIs in which most calls are complete from the start.
+    pub(crate) open: Vec<usize>,
+    order: CallOrder,
+    /// The calls that were returned.
+    known_calls: KnownCalls,
+    /// The calls of hosted tools, each with the output that has arrived.
+    hosted: HostedCalls,
+    /// The events to return to the caller of the accumulator.
+    pub(crate) events: Vec<StreamEvent>,
+    has_argument_events: bool,
+}
+
+/// The numbers of the parts by what identifies them.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct KnownParts {
     /// Maps each item id to the number of the latest part with this id. `by_index` and `by_call` do the same for
     /// indices and call ids.
     pub(crate) by_item: HashMap<String, usize>,
@@ -35,8 +51,11 @@ pub(crate) struct Parts {
     /// The part to which the last piece was added. Used in APIs whose calls may have neither an index nor an
     /// id.
     pub(crate) current: Option<usize>,
-    /// The calls with incomplete arguments. Used in APIs in which most calls are complete from the start.
-    pub(crate) open: Vec<usize>,
+}
+
+/// The numbers of the parts that are not returned yet.
+#[derive(Debug, Default, Clone)]
+struct CallOrder {
     /// The ended calls that look the same whether they are complete or not, because they have free text or no
     /// arguments. They are held back until the message ends.
     held: Vec<usize>,
@@ -46,15 +65,8 @@ pub(crate) struct Parts {
     settled: usize,
     /// The call that received the last arguments without an owner.
     adopter: Option<usize>,
-    /// The calls that were returned.
-    known_calls: KnownCalls,
-    /// The calls of hosted tools, each with the output that has arrived.
-    hosted: HostedCalls,
-    /// The complete parts that [`take_complete`](Self::take_complete) has not returned.
+    /// The complete parts that [`Parts::take_complete`] has not returned.
     complete: Vec<usize>,
-    /// The events to return to the caller of the accumulator.
-    pub(crate) events: Vec<StreamEvent>,
-    has_argument_events: bool,
 }
 
 impl Parts {
@@ -65,18 +77,11 @@ impl Parts {
             ids: CallIds::default(),
             parts: Vec::new(),
             next: 0,
-            by_item: HashMap::new(),
-            by_index: HashMap::new(),
-            by_call: HashMap::new(),
-            current: None,
+            known: KnownParts::default(),
             open: Vec::new(),
-            held: Vec::new(),
-            waiting: BTreeSet::new(),
-            settled: 0,
-            adopter: None,
+            order: CallOrder::default(),
             known_calls: KnownCalls::default(),
             hosted: HostedCalls::default(),
-            complete: Vec::new(),
             events: Vec::new(),
             has_argument_events,
         }
@@ -89,8 +94,11 @@ impl Parts {
 
     /// Returns the number of the part with the highest position, except parts that are not in the response.
     pub(crate) fn last(&self) -> Option<usize> {
-        let parts =
-            self.parts.iter().enumerate().filter(|(_, part)| !part.is_dropped && !self.is_nameless(part));
+        let parts = self
+            .parts
+            .iter()
+            .enumerate()
+            .filter(|(_, part)| !part.returned.is_dropped && !self.is_nameless(part));
         parts.map(|(number, part)| (part.position, number)).max().map(|(_, number)| number)
     }
 
@@ -107,8 +115,8 @@ impl Parts {
 
     /// Adds the fields of `key` to the key of a part. Fields that the part already has take precedence.
     pub(crate) fn learn(&mut self, number: usize, key: &PartKey<&str>) {
-        let Self { parts, by_item, by_index, by_call, .. } = self;
-        let known = &mut parts[number].key;
+        let KnownParts { by_item, by_index, by_call, .. } = &mut self.known;
+        let known = &mut self.parts[number].key;
         for (by_id, id) in [(by_item, key.item), (by_call, key.call)] {
             if !id.is_empty() && by_id.get(id) != Some(&number) {
                 by_id.insert(id.to_owned(), number);
@@ -144,21 +152,22 @@ impl Parts {
     /// An empty object waits until the call ends (`is_end`), because some servers send it before the arguments.
     pub(crate) fn say_arguments(&mut self, number: usize, is_end: bool) {
         let part = &mut self.parts[number];
-        let Some(id) = part.id.clone().filter(|_| self.has_argument_events && !part.is_yielded()) else {
+        let Some(id) = part.returned.id.clone().filter(|_| self.has_argument_events && !part.is_yielded())
+        else {
             return;
         };
         let text = part.arguments();
-        let Some(piece) = text.get(part.shown..).filter(|piece| !piece.is_empty()) else { return };
+        let Some(piece) = text.get(part.returned.shown..).filter(|piece| !piece.is_empty()) else { return };
         if is_end || text.trim() != "{}" {
             let event = StreamEvent::Arguments { id, piece: piece.to_owned() };
-            part.shown = text.len();
+            part.returned.shown = text.len();
             self.events.push(event);
         }
     }
 
     /// Stops the events with arguments of a call, because the arguments returned so far were replaced.
     pub(crate) fn stop_arguments(&mut self, number: usize) {
-        self.parts[number].shown = usize::MAX;
+        self.parts[number].returned.shown = usize::MAX;
     }
 
     /// Adds the event for the start of a call, with the final name and id of the call. Does nothing if the
@@ -170,15 +179,15 @@ impl Parts {
         let Some(call) = codec.part_call(&part.json) else { return };
         let given = call.id;
         let is_known = |id: &str| ids.contains(id) && !part.is_done;
-        if part.is_announced || part.name.is_empty() || given.as_deref().is_some_and(is_known) {
+        if part.returned.is_announced || part.name.is_empty() || given.as_deref().is_some_and(is_known) {
             return;
         }
-        part.is_announced = true;
+        part.returned.is_announced = true;
         let id = ids.settle(given.as_deref(), || json!([seed, part.name, part.json]));
         if given.is_none() {
             set_at(&mut part.json, codec.facts().call_fields[0], id.as_str());
         }
-        part.id = Some(id.clone());
+        part.returned.id = Some(id.clone());
         events.push(StreamEvent::CallStarted { id, name: part.name.clone() });
         self.say_arguments(number, false);
     }
@@ -194,9 +203,11 @@ impl Parts {
     /// with its output if the part is an output.
     pub(crate) fn show_hosted(&mut self, number: usize) {
         let part = &self.parts[number];
-        let Some(found) = self.codec.hosted(&part.json).filter(|_| !part.is_announced) else { return };
+        let Some(found) = self.codec.hosted(&part.json).filter(|_| !part.returned.is_announced) else {
+            return;
+        };
         let call = self.hosted.add(found).clone();
-        self.parts[number].is_announced = true;
+        self.parts[number].returned.is_announced = true;
         self.events.push(StreamEvent::Hosted(call));
     }
 
@@ -269,19 +280,19 @@ impl Parts {
     /// that received the last such arguments. The call is open again. Returns `None` if this cannot be decided.
     pub(crate) fn adopt(&mut self) -> Option<usize> {
         let is_latest = |number: &usize| self.parts.iter().skip(number + 1).all(|part| part.name.is_empty());
-        let again = self.adopter.filter(|number| !self[*number].is_yielded() && is_latest(number));
+        let again = self.order.adopter.filter(|number| !self[*number].is_yielded() && is_latest(number));
         let number = again.or_else(|| {
             let mut blank = (0..self.len()).filter(|number| self.is_blank(*number));
             blank.next().filter(|_| blank.next().is_none())
         })?;
         self.reopen(number);
-        self.adopter = Some(number);
+        self.order.adopter = Some(number);
         Some(number)
     }
 
     /// Opens a call again that was held back, because further arguments have arrived.
     pub(crate) fn reopen(&mut self, number: usize) {
-        self.held.retain(|held| *held != number);
+        self.order.held.retain(|held| *held != number);
         self[number].is_done = false;
     }
 

@@ -140,7 +140,7 @@ fn is_sendable(history: &[Value]) -> bool {
 proptest! {
     #[test]
     fn calls_round_trip(calls in vec(call(), 0..6)) {
-        let names = WireNames::new(FACTS.names, calls.iter().map(|call| call.name.as_str()));
+        let names = WireNames::new(FACTS.tools.names, calls.iter().map(|call| call.name.as_str()));
         let history = Anthropic.encode_calls(&calls, &names);
         let parsed = history.first().map(|message| Anthropic.parse_calls(message).unwrap());
         let parsed = parsed.unwrap_or_default();
@@ -178,7 +178,7 @@ proptest! {
             let id = written["id"].as_str().unwrap();
             prop_assert!(FACTS.ids.unwrap().rule.accepts(id) && ids.insert(id));
             prop_assert!(!FACTS.ids.unwrap().rule.accepts(call.id.as_str()) || id.starts_with(&call.id.as_str()[..1]));
-            prop_assert!(FACTS.names.accepts(written["name"].as_str().unwrap()));
+            prop_assert!(FACTS.tools.names.accepts(written["name"].as_str().unwrap()));
             prop_assert!(written["input"].is_object());
         }
         prop_assert_eq!(Anthropic.assistant_messages(&history[0]).unwrap(), history);

@@ -64,7 +64,7 @@ impl RequestCodec for Gemini {
     fn result_form(&self) -> ResultForm {
         ResultForm {
             parts: "parts",
-            is_result: |part| WireResult::of(part).is_some(),
+            is_result: |part| WireResult::from_part(part).is_some(),
             own: &["/functionResponse/id", "/functionResponse/name"],
         }
     }

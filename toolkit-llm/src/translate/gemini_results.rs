@@ -63,12 +63,13 @@ pub(super) fn parse(payload: &Value) -> Result<Vec<ToolResult>, WireError> {
             |part| read_call(part, false).map(|call| (CallKey { id: call.id, name: Some(call.name) }, part));
         let parts = parts(item, path)?;
         let calls = parts.iter().filter_map(calls).map(|(key, part)| Entry::Call(key, part));
-        let results = parts.iter().filter_map(|part| Some(Entry::Result(WireResult::of(part)?.key(), part)));
+        let results =
+            parts.iter().filter_map(|part| Some(Entry::Result(WireResult::from_part(part)?.key(), part)));
         Ok(calls.chain(results).collect())
     });
     let found = identified(entries.collect::<Result<Vec<_>, WireError>>()?).into_iter();
     let results = found.filter_map(|(part, id)| {
-        let result = WireResult::of(part)?;
+        let result = WireResult::from_part(part)?;
         let result = ToolResult::new(id, result.name(), result.outcome());
         Some(store_received(&Gemini, result, part))
     });

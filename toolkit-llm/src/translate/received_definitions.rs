@@ -21,7 +21,7 @@ pub(super) fn store_unknown_fields(codec: &dyn RequestCodec, definition: &mut To
     let facts = codec.facts();
     let strict = definition.metadata.strict == Some(true);
     let names = WireNames::default();
-    let dialect = facts.dialect(strict, false);
+    let dialect = facts.tools.dialect(strict, false);
     let how = Spelling { names: &names, strict, dialect, outputs: false, parameters: &names };
     // The schemas are not compared, so the codec need not convert them.
     let no_parameters = json!({"type": "object", "properties": {}});

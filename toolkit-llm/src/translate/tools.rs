@@ -13,7 +13,7 @@ pub(super) fn listed<'a>(
     codec: &dyn RequestCodec,
     payload: &'a Value,
 ) -> Result<Vec<(String, &'a Value)>, WireError> {
-    let messages = codec.facts().messages;
+    let messages = codec.facts().fields.messages;
     let (tools, path) = match (payload, payload.get("tools")) {
         (Value::Array(tools), _) => (tools.as_slice(), ""),
         (_, Some(Value::Array(tools))) => (tools.as_slice(), "tools"),

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use toolkit_core::redaction::Redactor;
 
 /// A piece of a streamed response.
-pub(super) enum Fragment {
+pub(super) enum ReceivedPiece {
     Event(Value),
     Bytes(Vec<u8>),
     Response(Value),
@@ -20,7 +20,7 @@ enum Source {
     Bytes(Received<Vec<u8>>),
     Events(Received<Value>),
     /// The complete response. `None` after it was returned.
-    Complete(Option<Fragment>),
+    Complete(Option<ReceivedPiece>),
 }
 
 /// A streamed response as received.
@@ -74,18 +74,18 @@ impl EventStream {
     /// events of the stream.
     #[must_use]
     pub fn response(response: Value) -> Self {
-        let fragment = if response.is_array() { Fragment::Event } else { Fragment::Response };
-        Self { source: Source::Complete(Some(fragment(response))), redactor: Redactor::new() }
+        let piece = if response.is_array() { ReceivedPiece::Event } else { ReceivedPiece::Response };
+        Self { source: Source::Complete(Some(piece(response))), redactor: Redactor::new() }
     }
 
     pub(super) fn poll_next(
         &mut self,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Fragment, ModelError>>> {
+    ) -> Poll<Option<Result<ReceivedPiece, ModelError>>> {
         match &mut self.source {
-            Source::Bytes(bytes) => bytes.as_mut().poll_next(context).map_ok(Fragment::Bytes),
-            Source::Events(events) => events.as_mut().poll_next(context).map_ok(Fragment::Event),
-            Source::Complete(fragment) => Poll::Ready(fragment.take().map(Ok)),
+            Source::Bytes(bytes) => bytes.as_mut().poll_next(context).map_ok(ReceivedPiece::Bytes),
+            Source::Events(events) => events.as_mut().poll_next(context).map_ok(ReceivedPiece::Event),
+            Source::Complete(piece) => Poll::Ready(piece.take().map(Ok)),
         }
     }
 

@@ -68,9 +68,9 @@ pub(super) fn encode_for(
     };
     let facts = format.request_facts(server);
     let mut builder = RequestBuilder::new(format, facts, server, model, request);
-    if let Some((field, value)) = facts.model {
-        builder.set(field, value.unwrap_or(model));
-        if stream || facts.streams_by_default {
+    if let Some(field) = facts.model {
+        builder.set(field.path, field.value.unwrap_or(model));
+        if stream || field.streams_by_default {
             builder.set("/stream", stream);
         }
     }
@@ -82,7 +82,7 @@ pub(super) fn encode_for(
     {
         messages.insert(0, json!({"role": "system", "content": instructions}));
     }
-    builder.set(format.codec().facts().messages, messages);
+    builder.set(format.codec().facts().fields.messages, messages);
     if let InstructionsField::Field(path, content) = facts.instructions
         && !instructions.is_empty()
     {
@@ -139,7 +139,7 @@ fn history(builder: &mut RequestBuilder<'_>, names: &WireNames) -> Vec<Value> {
     let request = builder.request;
     let is_mistral = builder.server == Server::Mistral;
     let writer = format.history(names).with_model(builder.model).with_mistral(is_mistral);
-    let new = (builder.facts.new_messages)(request);
+    let new = (builder.facts.stored.new_messages)(request);
     let mut messages = Vec::new();
     for (index, message) in request.messages.iter().enumerate().skip(request.messages.len() - new.len()) {
         let losses = match message {
@@ -155,7 +155,7 @@ fn history(builder: &mut RequestBuilder<'_>, names: &WireNames) -> Vec<Value> {
                 };
                 match message.native.as_ref().filter(is_sendable) {
                     Some(native) => {
-                        messages.extend((builder.facts.resent)(request, native));
+                        messages.extend((builder.facts.stored.resent)(request, native));
                         Vec::new()
                     }
                     None => {

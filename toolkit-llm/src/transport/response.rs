@@ -37,7 +37,7 @@ pub(super) fn blocked(error: &WireError, format: ApiFormat, body: &Value) -> Opt
 
 /// Returns whether a refusal explains the text rather than being its end.
 pub(super) fn is_beside_text(format: ApiFormat, text: &str) -> bool {
-    !text.is_empty() && format.request_facts(Server::Own).explains_refusals
+    !text.is_empty() && format.request_facts(Server::Own).answers.explains_refusals
 }
 
 /// Converts a response. If `state` is set, the provider has stored the response.

@@ -16,14 +16,14 @@ pub(super) fn write(builder: &mut RequestBuilder<'_>) {
         (!options.metadata.is_empty()).then(|| json!(options.metadata)),
         options.user_id.as_deref().map(Value::from),
     ];
-    for ((option, path), value) in OPTIONS.into_iter().zip(builder.facts.options).zip(values) {
+    for ((option, path), value) in OPTIONS.into_iter().zip(builder.facts.options.paths).zip(values) {
         match value {
             Some(value) if !path.is_empty() => builder.set(path, value),
-            Some(_) => builder.lose(option, builder.facts.no_field),
+            Some(_) => builder.lose(option, builder.facts.options.no_field),
             None => {}
         }
     }
-    if !builder.facts.keeps_conversations {
+    if !builder.facts.stored.keeps_conversations {
         if options.server_state.is_some() {
             builder.lose("server_state", "the API keeps no conversations, so the whole history is sent");
         }
@@ -34,7 +34,7 @@ pub(super) fn write(builder: &mut RequestBuilder<'_>) {
     if let Some(output) = &options.output {
         let converted = output.schema_for(builder.format);
         builder.losses.extend(converted.losses);
-        (builder.facts.write_output)(builder, &output.name, converted.schema);
+        (builder.facts.output.write)(builder, &output.name, converted.schema);
     }
     (builder.facts.write_thinking)(builder);
     if let Some(cache) = &options.prompt_cache {
@@ -47,7 +47,7 @@ pub(super) fn write(builder: &mut RequestBuilder<'_>) {
 
 /// Returns the default output limit, if the API requires a limit. The limit includes the thinking tokens.
 fn default_tokens(builder: &RequestBuilder<'_>) -> Option<u32> {
-    let required = builder.facts.required_output_tokens?;
+    let required = builder.facts.options.required_output_tokens?;
     let thinking = match builder.request.options.thinking {
         Some(Thinking::Budget(tokens)) => tokens,
         Some(Thinking::Effort(effort)) if effort > Effort::Low => required,
@@ -73,7 +73,7 @@ fn write_cache(builder: &mut RequestBuilder<'_>, cache: &PromptCache) {
 
 fn write_tier(builder: &mut RequestBuilder<'_>, tier: &ServiceTier) {
     let Some((path, [auto, standard, flex, priority])) = builder.facts.tiers else {
-        return builder.lose("service_tier", builder.facts.no_field);
+        return builder.lose("service_tier", builder.facts.options.no_field);
     };
     let tier = match tier {
         ServiceTier::Auto => auto,

@@ -1,6 +1,6 @@
 //! The events of a streamed answer, for a model.
 
-use super::fragment::{EventStream, Fragment};
+use super::fragment::{EventStream, ReceivedPiece};
 use super::response::{blocked, is_beside_text, model_response, read_response};
 use crate::facts::{ApiFormat, Server};
 use crate::json::WireError;
@@ -15,6 +15,17 @@ use std::collections::{HashSet, VecDeque};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use toolkit_core::{CallId, ToolCall};
+
+/// How a streamed answer ends.
+enum Ending {
+    /// Its last piece has arrived, or the stream has no more.
+    Over,
+    Failed(ModelError),
+    /// The provider has blocked the prompt or the answer.
+    Blocked(WireError),
+    /// The answer is one response instead of events.
+    Whole(Box<Result<ModelResponse, ModelError>>),
+}
 
 /// The events of an answer, decoded from the pieces of a stream.
 pub(super) struct ResponseEvents {
@@ -55,40 +66,29 @@ impl ResponseEvents {
         }
     }
 
-    fn take(&mut self, fragment: Fragment) {
+    fn take(&mut self, piece: ReceivedPiece) {
         let Some(response) = &mut self.response else { return };
-        let events = match fragment {
-            Fragment::Event(event) => match response.push(&event) {
+        let events = match piece {
+            ReceivedPiece::Event(event) => match response.push(&event) {
                 Ok(events) => events.into_iter().map(Ok).collect(),
                 Err(error) => vec![Err(error)],
             },
-            Fragment::Bytes(bytes) => response.push_bytes(&bytes),
-            Fragment::Response(body) => {
+            ReceivedPiece::Bytes(bytes) => response.push_bytes(&bytes),
+            ReceivedPiece::Response(body) => {
                 let response = read_response(self.format, &body, self.state.as_ref());
-                return self.end_with(response);
+                return self.end(Ending::Whole(Box::new(response)));
             }
         };
         for event in events {
             match event {
-                Ok(event) => {
-                    self.has_thinking |= matches!(event, StreamEvent::Reasoning(_));
-                    if let StreamEvent::Call(call) = &event {
-                        self.returned.insert(call.id.clone());
-                        let native = self.take_native();
-                        self.ready.extend(native.map(|native| Ok(StreamEvent::Native(native))));
-                    }
-                    self.push(event);
-                }
-                // An error in the middle of a stream is usually a temporary failure of the provider.
-                Err(error) if error.is_blocked() => return self.end_blocked(&error),
-                Err(error) => {
-                    return self.end(Some(ModelError::of_wire(ModelErrorKind::Unavailable, &error)));
-                }
+                Ok(event) => self.take_event(event),
+                Err(error) if error.is_blocked() => return self.end(Ending::Blocked(error)),
+                Err(error) => return self.end(Ending::Failed(unavailable(&error))),
             }
         }
         let Some(response) = &self.response else { return };
         if response.is_over() {
-            return self.end(None);
+            return self.end(Ending::Over);
         }
         let usage = response.usage();
         if usage != self.reported {
@@ -97,110 +97,141 @@ impl ResponseEvents {
         }
     }
 
+    fn take_event(&mut self, event: StreamEvent) {
+        self.has_thinking |= matches!(event, StreamEvent::Reasoning(_));
+        if let StreamEvent::Call(call) = &event {
+            self.returned.insert(call.id.clone());
+            if let Some(native) = self.take_native() {
+                self.ready.push_back(Ok(StreamEvent::Native(native)));
+            }
+        }
+        self.push(event);
+    }
+
     /// Returns the new parts of the message, if it may contain thinking that the provider expects back.
     fn take_native(&mut self) -> Option<NativeMessages> {
-        let is_signed = self.format.request_facts(Server::Own).signs_thinking;
+        let is_signed = self.format.request_facts(Server::Own).answers.signs_thinking;
         let response = self.response.as_mut().filter(|_| is_signed && self.has_thinking)?;
         let messages = response.take_native();
         (!messages.is_empty()).then(|| NativeMessages::new(self.format.name(), messages))
     }
 
-    /// Ends the stream with a response that did not arrive in events, or with the error of this response.
-    fn end_with(&mut self, response: Result<ModelResponse, ModelError>) {
-        self.response = None;
-        match response.map(|response| response.with_losses(std::mem::take(&mut self.losses))) {
-            Ok(response) => self.ready.extend(response.deltas().into_iter().map(Ok)),
+    /// Ends the response, and queues what is left of it and the last item of the stream.
+    fn end(&mut self, ending: Ending) {
+        let Some(response) = self.response.take() else { return };
+        match ending {
+            Ending::Whole(response) => self.push_whole(*response),
+            Ending::Blocked(error) => {
+                let complete = response.native();
+                self.push_blocked(&error, response.finish(), complete);
+            }
+            Ending::Failed(failure) => self.push_failed(failure, response.finish()),
+            Ending::Over => {
+                let mut end = response.finish();
+                match end.failure.take() {
+                    Some(error) if error.is_blocked() => self.push_blocked(&error, end, Vec::new()),
+                    Some(error) => self.push_failed(unavailable(&error), end),
+                    None if !end.is_complete => self.push_failed(ModelError::cut(), end),
+                    None => self.push_complete(end),
+                }
+            }
+        }
+    }
+
+    /// Queues the pieces of a response that did not arrive in events, or the error of this response.
+    fn push_whole(&mut self, response: Result<ModelResponse, ModelError>) {
+        match response {
+            Ok(response) => {
+                let response = response.with_losses(std::mem::take(&mut self.losses));
+                self.ready.extend(response.deltas().into_iter().map(Ok));
+            }
             Err(error) => self.ready.push_back(Err(error)),
         }
     }
 
+    /// Queues the rest of a complete response.
+    fn push_complete(&mut self, end: StreamEnd) {
+        for event in end.events {
+            self.push(event);
+        }
+        let response = match end.response {
+            Ok(response) => response,
+            Err(error) => return self.ready.push_back(Err(error.into())),
+        };
+        let refusal = self.refusal_text(&response);
+        let state = self.state.as_ref();
+        let response =
+            model_response(self.format, response, state).map(|response| response.answered_by(&end.body));
+        self.push_last(refusal, response);
+    }
+
+    /// Queues the error of a response that broke off, with the parts received so far.
+    fn push_failed(&mut self, failure: ModelError, end: StreamEnd) {
+        // The provider may not have stored such a response, so there is no server state.
+        let part = end.response.ok().and_then(|response| model_response(self.format, response, None).ok());
+        let error = match part {
+            Some(part) if part.has_arrived() => {
+                let losses = std::mem::take(&mut self.losses);
+                let part = part.answered_by(&end.body).with_losses(losses);
+                failure.with_partial(part.with_finish(FinishReason::Interrupted))
+            }
+            _ => failure,
+        };
+        self.ready.push_back(Err(error));
+    }
+
     /// Returns whether a call was complete when the stream ended.
     fn is_complete(&self, call: &ToolCall) -> bool {
-        let blocks_beside_calls = self.format.request_facts(Server::Own).blocks_beside_calls;
+        if self.returned.contains(&call.id) {
+            return true;
+        }
         // The arguments of a call that is cut off, or may be, are not JSON.
-        let is_whole =
-            || serde_json::from_str::<Value>(call.arguments.as_str()).is_ok_and(|args| args.is_object());
-        self.returned.contains(&call.id) || blocks_beside_calls && is_whole()
+        let arguments = serde_json::from_str::<Value>(call.arguments.as_str());
+        self.format.request_facts(Server::Own).answers.blocks_beside_calls
+            && arguments.is_ok_and(|args| args.is_object())
     }
 
-    /// Ends the stream after the provider has blocked the prompt or the answer. The response contains the parts
-    /// received so far, but not a call that was incomplete. If there is nothing but reasoning, the text of the response
-    /// is the provider's report.
-    fn end_blocked(&mut self, error: &WireError) {
-        let Some(response) = self.response.take() else { return };
-        let complete = response.native();
-        self.end_blocked_with(error, response.finish(), complete);
-    }
-
-    /// Ends the stream with the parts of a blocked answer. `complete` is the message without incomplete calls.
-    fn end_blocked_with(&mut self, error: &WireError, end: StreamEnd, complete: Vec<Value>) {
-        let begun = end.response.map(|mut begun| {
-            let calls = begun.calls.len();
-            begun.calls.retain(|call| self.is_complete(call));
-            if begun.calls.len() < calls {
-                begun.native = complete;
-            }
-            begun
-        });
-        let begun = begun.ok().filter(|begun| !is_silent(self.format, begun) || !begun.reasoning.is_empty());
-        let Some(mut begun) = begun else {
-            let report = blocked(error, self.format, &end.body).map(|mut report| {
-                report.message.text = self.events.redacted(&report.message.text);
-                report
-            });
-            return self.end_with(report.ok_or_else(ModelError::cut));
-        };
+    /// Queues the rest of an answer that the provider blocked: the parts received so far, without incomplete calls.
+    /// `complete` is the native message without these. If there is nothing but reasoning, the text of the response is
+    /// the provider's report, and if there is nothing at all, the response is this report.
+    fn push_blocked(&mut self, error: &WireError, end: StreamEnd, complete: Vec<Value>) {
+        let Some(mut begun) = end.response.ok() else { return self.push_report(error, &end.body) };
+        let calls = begun.calls.len();
+        begun.calls.retain(|call| self.is_complete(call));
+        if begun.calls.len() < calls {
+            begun.native = complete;
+        }
         if is_silent(self.format, &begun) {
+            if begun.reasoning.is_empty() {
+                return self.push_report(error, &end.body);
+            }
             begun.refusal = self.events.redacted(error.report().unwrap_or_default());
             begun.native.clear();
         }
-        let is_kept =
-            |event: &StreamEvent| !matches!(event, StreamEvent::Call(call) if !begun.calls.contains(call));
-        end.events.into_iter().filter(is_kept).for_each(|event| self.push(event));
+        for event in end.events {
+            if !matches!(&event, StreamEvent::Call(call) if !begun.calls.contains(call)) {
+                self.push(event);
+            }
+        }
         let refusal = self.refusal_text(&begun);
         // The provider may not have stored a blocked response.
-        let response = model_response(self.format, begun, None).map(|response| {
-            let losses = std::mem::take(&mut self.losses);
-            response.answered_by(&end.body).with_finish(FinishReason::Refused).with_losses(losses)
-        });
+        let response = model_response(self.format, begun, None)
+            .map(|response| response.answered_by(&end.body).with_finish(FinishReason::Refused));
         self.push_last(refusal, response);
+    }
+
+    /// Queues the provider's report of a blocked answer as the response, or an error if it has none.
+    fn push_report(&mut self, error: &WireError, body: &Value) {
+        let Some(mut report) = blocked(error, self.format, body) else {
+            return self.ready.push_back(Err(ModelError::cut()));
+        };
+        report.message.text = self.events.redacted(&report.message.text);
+        self.push_whole(Ok(report));
     }
 
     /// Returns the refusal of a response as far as it is the end of the text.
     fn refusal_text(&self, response: &Response) -> String {
         if is_beside_text(self.format, &response.text) { String::new() } else { response.refusal.clone() }
-    }
-
-    /// Ends the response and queues the last item of the stream: the complete response or an error. If the
-    /// response is incomplete, the error contains the parts received so far.
-    fn end(&mut self, failure: Option<ModelError>) {
-        let Some(response) = self.response.take() else { return };
-        let mut end = response.finish();
-        let reported = end.failure.take().filter(|_| failure.is_none());
-        if let Some(error) = reported.as_ref().filter(|error| error.is_blocked()) {
-            return self.end_blocked_with(error, end, Vec::new());
-        }
-        let reported = reported.map(|error| ModelError::of_wire(ModelErrorKind::Unavailable, &error));
-        let failure = failure.or(reported);
-        let response = end.response.map_err(ModelError::from);
-        let failure = failure.or_else(|| (!end.is_complete).then(ModelError::cut));
-        let refusal = response.as_ref().map(|response| self.refusal_text(response)).unwrap_or_default();
-        // The provider may not have stored a response that broke off.
-        let state = self.state.as_ref().filter(|_| failure.is_none());
-        let response = response
-            .and_then(|response| Ok(model_response(self.format, response, state)?.answered_by(&end.body)));
-        let response = response.map(|response| response.with_losses(std::mem::take(&mut self.losses)));
-        let last = match (failure, response) {
-            (None, response) => {
-                end.events.into_iter().for_each(|event| self.push(event));
-                response
-            }
-            (Some(error), Ok(part)) if part.has_arrived() => {
-                Err(error.with_partial(part.with_finish(FinishReason::Interrupted)))
-            }
-            (Some(error), _) => Err(error),
-        };
-        self.push_last(refusal, last);
     }
 
     fn push(&mut self, event: StreamEvent) {
@@ -215,8 +246,15 @@ impl ResponseEvents {
         if response.is_ok() && !refusal.is_empty() {
             self.ready.push_back(Ok(StreamEvent::Text(refusal)));
         }
-        self.ready.push_back(response.map(|response| StreamEvent::Done(Box::new(response))));
+        let losses = std::mem::take(&mut self.losses);
+        self.ready
+            .push_back(response.map(|response| StreamEvent::Done(Box::new(response.with_losses(losses)))));
     }
+}
+
+/// An error in the middle of a stream is usually a temporary failure of the provider.
+fn unavailable(error: &WireError) -> ModelError {
+    ModelError::of_wire(ModelErrorKind::Unavailable, error)
 }
 
 /// Returns whether a response has nothing but reasoning.
@@ -240,9 +278,9 @@ impl Stream for ResponseEvents {
                 return Poll::Ready(None);
             }
             match ready!(self.events.poll_next(context)) {
-                Some(Ok(fragment)) => self.take(fragment),
-                Some(Err(error)) => self.end(Some(error)),
-                None => self.end(None),
+                Some(Ok(piece)) => self.take(piece),
+                Some(Err(error)) => self.end(Ending::Failed(error)),
+                None => self.end(Ending::Over),
             }
         }
     }

@@ -187,7 +187,7 @@ impl<T: Transport> WireModel<T> {
 
     async fn open_stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         // A stream would need the open connection that a background response is for to avoid.
-        if request.options.background && self.format.request_facts(self.server).keeps_conversations {
+        if request.options.background && self.format.request_facts(self.server).stored.keeps_conversations {
             return self.send(request).await.map(ModelStream::from);
         }
         let EncodedRequest { body, losses } = self.encode(&request, true);

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 use tokio::time::sleep;
@@ -11,6 +11,7 @@ use tokio_postgres::error::{Severity, SqlState};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row};
 use toolkit_agent::session::StoreError;
+use toolkit_core::__private::lock;
 
 /// The maximum number of connections of a store.
 const CONNECTIONS: usize = 8;
@@ -112,7 +113,7 @@ impl Connections {
     }
 
     fn idle(&self) -> Option<Arc<Client>> {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = lock(&self.idle);
         if self.reconnects() {
             idle.retain(|client| !client.is_closed());
         }
@@ -133,7 +134,7 @@ struct Lease<'a> {
 
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
-        let mut idle = self.connections.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = lock(&self.connections.idle);
         idle.push(self.client.clone());
     }
 }

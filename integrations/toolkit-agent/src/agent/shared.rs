@@ -2,7 +2,7 @@
 
 use super::Agent;
 use super::run_end::RunEnd;
-use crate::answer::AnswerFormat;
+use crate::answer::ExpectedAnswer;
 use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::{RunEvent, RunScope};
@@ -48,7 +48,7 @@ pub(crate) struct RunInner {
     /// the run.
     limited: Option<Agent>,
     pub(crate) place: LogPlace,
-    pub(crate) answer_format: Option<Arc<AnswerFormat>>,
+    pub(crate) answer: Option<Arc<ExpectedAnswer>>,
     /// The tools that the program has given to the run, beside those of its agents.
     pub(crate) tools: Option<Arc<[RegistrySource]>>,
     /// Whether all tool calls are refused, because an answer of the run was invalid and agents may only
@@ -113,7 +113,7 @@ impl Run {
             budget: Arc::new(Budget::new(limits)),
             limited: None,
             place: LogPlace { is_tracked: true, decisions: options.decisions, ..LogPlace::default() },
-            answer_format: None,
+            answer: None,
             tools: (!options.tools.is_empty()).then(|| options.tools.into()),
             answers_only: false,
             usage: SpanUsage::default(),
@@ -140,9 +140,9 @@ impl Run {
         Some(Self(Arc::new(RunInner { usage, ..RunInner::clone(&self.0) })))
     }
 
-    /// Returns this run with another format for the final answer.
-    pub(crate) fn with_answer_format(&self, answer_format: Option<Arc<AnswerFormat>>) -> Self {
-        Self(Arc::new(RunInner { answer_format, ..RunInner::clone(&self.0) }))
+    /// Returns this run with another final answer that it is expected to give.
+    pub(crate) fn with_answer(&self, answer: Option<Arc<ExpectedAnswer>>) -> Self {
+        Self(Arc::new(RunInner { answer, ..RunInner::clone(&self.0) }))
     }
 
     /// Returns this run for another attempt after an invalid answer. The new run refuses all tool calls and
@@ -164,7 +164,7 @@ impl Run {
         is_tracked: bool,
     ) -> Self {
         // The answer of a nested agent is a tool result, so the format of the final answer does not apply.
-        let mut inner = RunInner { root, cancellation, answer_format: None, ..RunInner::clone(&self.0) };
+        let mut inner = RunInner { root, cancellation, answer: None, ..RunInner::clone(&self.0) };
         inner.tools = None;
         inner.outermost.get_or_insert_with(|| self.0.cancellation.clone());
         inner.place.within.extend(scope);
@@ -180,7 +180,7 @@ impl Run {
 
     /// Returns the run for the parallel agent at `index`.
     pub(crate) fn branch(&self, index: usize) -> Self {
-        let mut inner = RunInner { answer_format: None, ..RunInner::clone(&self.0) };
+        let mut inner = RunInner { answer: None, ..RunInner::clone(&self.0) };
         inner.place.within.push(RunScope::Branch(index));
         Self(Arc::new(inner))
     }

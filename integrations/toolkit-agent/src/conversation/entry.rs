@@ -12,7 +12,7 @@ use toolkit_core::{ToolCall, ToolResult};
 use toolkit_llm::FinishReason;
 use toolkit_llm::{AssistantMessage, Message, NativeMessages, UserMessage};
 
-/// A change of a conversation. Applying an entry is the only way to change one, for a run and for loading.
+/// A change of a conversation. A run and loading apply the same entries.
 ///
 /// `docs/log.md` describes the JSON. A change of its meaning needs a new [`VERSION`](super::VERSION).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use super::partial::PartialAnswer;
 use super::{Answer, Form, TypedOutput};
 use crate::agent::Agent;
-use crate::answer::AnswerFormat;
+use crate::answer::ExpectedAnswer;
 use crate::error::{AgentError, RunError};
 use crate::event::RunEvent;
 use crate::helpers::lock;
@@ -72,8 +72,8 @@ pub enum AnswerEvent<T> {
 pub struct AnswerStream<'a, T> {
     events: RunStream<'a>,
     value: Arc<Mutex<Option<T>>>,
-    /// The format of the final answer. `None` if the type has no valid schema.
-    form: Option<Arc<AnswerFormat>>,
+    /// The final answer of the run. `None` if the type has no valid schema.
+    expected: Option<Arc<ExpectedAnswer>>,
     is_wrapped: bool,
     text: PartialAnswer,
     /// The call whose arguments are the answer, with the arguments so far.
@@ -96,8 +96,8 @@ impl<'a, T: ToolParams + Send + 'static> AnswerStream<'a, T> {
         form: &Form,
     ) -> Self {
         let answer = Answer::<T>::new(form);
-        let format = answer.as_ref().ok().map(|answer| answer.format.clone());
-        let is_wrapped = answer.as_ref().is_ok_and(|answer| answer.reader.is_wrapped);
+        let expected = answer.as_ref().ok().map(|answer| answer.expected.clone());
+        let is_wrapped = expected.as_ref().is_some_and(|expected| expected.format.is_wrapped);
         let value = Arc::<Mutex<Option<T>>>::default();
         let result = value.clone();
         let events = RunStream::start(&agent.clone(), options, |run| async move {
@@ -111,7 +111,7 @@ impl<'a, T: ToolParams + Send + 'static> AnswerStream<'a, T> {
         AnswerStream {
             events,
             value,
-            form: format,
+            expected,
             is_wrapped,
             text: PartialAnswer::new(is_wrapped),
             call: None,
@@ -131,9 +131,9 @@ impl<T> AnswerStream<'_, T> {
     /// Adds the piece of the answer in an event to the partial answer. Ignores agents that do not give the
     /// answer: earlier agents of a sequence, parallel agents, and agents called as tools.
     fn read(&mut self, event: &RunEvent) {
-        let Some(form) = &self.form else { return };
-        let source = form.source();
-        let is_answer = |value: &Value| form.check().text(&value.to_string()).is_ok();
+        let Some(expected) = &self.expected else { return };
+        let source = expected.source();
+        let is_answer = |value: &Value| expected.format.find(&value.to_string()).is_ok();
         if !event.within().is_empty() {
             return;
         }

@@ -62,9 +62,8 @@ impl Workflow {
             }
             run.check_cancelled()?;
             let Some(agent) = self.sub_agents.get(done % count) else { continue };
-            // Only the last agent gives the final answer, so the other agents get no answer format.
-            let part =
-                if (done + 1).is_multiple_of(count) { run.clone() } else { run.with_answer_format(None) };
+            // Only the last agent gives the final answer, so nothing is expected from the other agents.
+            let part = if (done + 1).is_multiple_of(count) { run.clone() } else { run.with_answer(None) };
             agent.join_run(conversation, &part).await?;
             run.save(conversation).await?;
         }

@@ -10,7 +10,10 @@ use std::time::Duration;
 #[derive(Clone, PartialEq, Eq)]
 pub struct HttpError {
     kind: HttpErrorKind,
-    message: String,
+    /// What happened to the connection, with the words for the server and a colon, or nothing.
+    place: String,
+    reason: String,
+    is_connect: bool,
     is_lasting: bool,
 }
 
@@ -33,8 +36,8 @@ pub enum HttpErrorKind {
 }
 
 impl HttpError {
-    pub(super) fn new(kind: HttpErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), is_lasting: false }
+    pub(super) fn new(kind: HttpErrorKind, reason: impl Into<String>) -> Self {
+        Self { kind, place: String::new(), reason: reason.into(), is_connect: false, is_lasting: false }
     }
 
     pub(super) fn lasting(self) -> Self {
@@ -45,6 +48,19 @@ impl HttpError {
     #[must_use]
     pub fn kind(&self) -> HttpErrorKind {
         self.kind
+    }
+
+    /// Returns the message without the words for what happened to the connection, if there was one.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    /// Returns whether the server has got nothing of the request: the connection could not be opened, or the request or
+    /// the address is refused here.
+    #[must_use]
+    pub fn is_unsent(&self) -> bool {
+        self.is_connect || matches!(self.kind, HttpErrorKind::InvalidRequest | HttpErrorKind::NotAllowed)
     }
 
     /// Returns whether the same request would fail for the same reason, for example because of an invalid certificate.
@@ -58,20 +74,23 @@ impl HttpError {
     #[must_use]
     pub fn of_connection(error: &(dyn Error + 'static), is_connect: bool, server: &str) -> Self {
         let timed_out = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
-        let kind = if causes(error).any(<dyn Error>::is::<NotPublic>) {
+        let own = causes(error).find_map(|cause| cause.downcast_ref::<Self>());
+        let kind = if let Some(own) = own {
+            own.kind
+        } else if causes(error).any(<dyn Error>::is::<NotPublic>) {
             HttpErrorKind::NotAllowed
         } else if causes(error).any(|cause| cause.downcast_ref().is_some_and(timed_out)) {
             HttpErrorKind::TimedOut
         } else {
             HttpErrorKind::Connection
         };
-        let message = if is_connect {
-            format!("no connection to {server}: {}", root_cause(error))
+        let place = if is_connect {
+            format!("no connection to {server}: ")
         } else {
-            format!("the connection to {server} broke: {}", root_cause(error))
+            format!("the connection to {server} broke: ")
         };
         let is_lasting = kind == HttpErrorKind::NotAllowed || causes(error).any(is_lasting);
-        Self { kind, message, is_lasting }
+        Self { kind, place, reason: root_cause(error), is_connect, is_lasting }
     }
 
     /// Returns the error of a time limit. `server` is the words for the server in the message, and `what` the words
@@ -90,7 +109,7 @@ impl fmt::Debug for HttpError {
 
 impl fmt::Display for HttpError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        write!(f, "{}{}", self.place, self.reason)
     }
 }
 

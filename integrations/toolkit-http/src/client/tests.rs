@@ -2,6 +2,8 @@
 
 use super::*;
 use hyper_util::client::proxy::matcher::Matcher;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -132,6 +134,58 @@ async fn a_proxy_may_be_private_where_servers_must_be_public() {
     let (response, head) = tokio::join!(send(&client, "http://models.test/"), head);
     assert_eq!(response.unwrap().0, 200);
     assert!(head.starts_with("GET http://models.test/ "), "{head}");
+}
+
+/// Serves on one port, and returns its URL and the number of connections so far.
+async fn counted() -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let opened = Arc::new(AtomicUsize::new(0));
+    let count = opened.clone();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            count.fetch_add(1, Ordering::Relaxed);
+            tokio::spawn(async move {
+                while stream.read_u8().await.is_ok_and(|byte| byte != b'?') {}
+                stream.write_all(ANSWER).await.unwrap();
+                while stream.read_u8().await.is_ok_and(|byte| byte != b'?') {}
+                stream.write_all(ANSWER).await
+            });
+        }
+    });
+    (url, opened)
+}
+
+#[tokio::test]
+async fn plain_connections_are_kept_only_if_the_client_says_so() {
+    for (keeps, expected) in [(false, 2), (true, 1)] {
+        let (url, opened) = counted().await;
+        let mut client = client(HttpLimits::default(), Matcher::builder().build());
+        if keeps {
+            client = client.with_kept_connections();
+        }
+        for _ in 0..2 {
+            let mut request = Request::new(Bytes::new());
+            *request.uri_mut() = parse_url(&format!("{url}?")).unwrap();
+            let mut response = client.send(request, Duration::from_secs(20)).await.unwrap();
+            assert_eq!(response.body.all().await.unwrap(), b"{}");
+        }
+        assert_eq!(opened.load(Ordering::Relaxed), expected);
+    }
+}
+
+#[tokio::test]
+async fn an_error_says_what_happened_and_whether_the_request_was_sent() {
+    let unopened = client(HttpLimits::default(), Matcher::builder().build());
+    let error = send(&unopened, "http://127.0.0.1:9/").await.unwrap_err();
+    assert_eq!(error.to_string(), format!("no connection to the server: {}", error.reason()));
+    assert!(error.is_unsent() && error.reason().starts_with("Connection refused"), "{error}");
+    let broken = HttpError::of_connection(&std::io::Error::other("reset"), false, "x");
+    assert_eq!((broken.to_string().as_str(), broken.reason()), ("the connection to x broke: reset", "reset"));
+    assert!(!broken.is_unsent());
+    let proxies = Matcher::builder().all("socks5://127.0.0.1:1").build();
+    let error = send(&client(HttpLimits::default(), proxies), "http://models.test").await.unwrap_err();
+    assert!(error.is_unsent() && error.to_string() == error.reason(), "{error}");
 }
 
 #[test]

@@ -7,6 +7,8 @@ mod listing_pace;
 mod mcp_url;
 mod pages;
 mod server_requests;
+#[cfg(feature = "client-http")]
+mod server_url;
 mod session;
 mod session_span;
 

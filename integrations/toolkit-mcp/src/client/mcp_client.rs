@@ -12,7 +12,6 @@ use super::call::{RemoteCall, unreachable};
 use super::connection::{CLOSING, McpEndpoint, McpServerInfo, ServerRequestHandler, Session};
 use super::event::McpEvents;
 use super::tools::{Catalog, RemoteTool, ToolCount};
-use crate::locks::lock;
 use crate::macros::debug;
 use crate::mcp_error::{McpError, McpErrorKind};
 use serde_json::{Map, Value, from_str};
@@ -22,6 +21,7 @@ use supervise::supervise;
 use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_util::sync::DropGuard;
+use toolkit_core::__private::lock;
 use toolkit_core::foreign::{ToolIssue, clean};
 use toolkit_core::{CancellationToken, ErrorKind, ToolCall, ToolContext, ToolError, ToolOutput};
 
@@ -284,8 +284,12 @@ impl ClientState {
             return Err(ToolError::disabled(&call.name, reason));
         }
         let text = call.arguments.as_str();
-        let checked = from_str(text).ok().filter(|_| !catalog.has_changed);
-        let arguments = checked.map_or_else(|| tool.definition.parse_arguments(text), Ok)?;
+        // The arguments were checked before, unless the tools have changed since.
+        let checked = if catalog.has_changed { None } else { from_str(text).ok() };
+        let arguments = match checked {
+            Some(arguments) => arguments,
+            None => tool.definition.parse_arguments(text)?,
+        };
         match arguments {
             Value::Object(arguments) => Ok((tool.clone(), arguments)),
             _ => Err(ToolError::invalid_json("expected an object")),

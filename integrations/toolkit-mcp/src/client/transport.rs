@@ -8,6 +8,7 @@ mod stderr_tail;
 mod wire;
 
 pub(super) use child_transport::ChildTransport;
+#[cfg(feature = "client-http")]
 pub(super) use known_secrets::KnownSecrets;
 pub use mcp_command::McpCommand;
 pub(super) use server_lines::ServerLines;

@@ -14,4 +14,6 @@ pub use jwt_verifier::JwtVerifier;
 pub(super) use protected_resource::WELL_KNOWN;
 #[cfg(feature = "server-http")]
 pub use protected_resource::{ProtectedResource, VerifiedToken};
-pub(super) use scopes::{is_granted, scopes_of};
+pub(super) use scopes::is_granted;
+#[cfg(feature = "server-http")]
+pub(super) use scopes::scopes_of;

@@ -72,7 +72,7 @@ pub enum LogLevel {
 
 #[expect(deprecated, reason = "logging is still part of the protocol")]
 impl LogLevel {
-    pub(super) fn of(level: LoggingLevel) -> Self {
+    pub(super) fn from_level(level: LoggingLevel) -> Self {
         to_value(level).and_then(from_value).unwrap_or(Self::Info)
     }
 
@@ -85,8 +85,11 @@ impl Caller {
     /// Creates the caller of a request. `log_level` is the minimum severity of log messages in the session.
     pub(super) fn new(context: RequestContext<RoleServer>, inputs: Inputs, log_level: LogLevel) -> Self {
         // Since version 2026-07-28, each request asks for log messages itself.
-        let log_level =
-            if is_stateless(&context) { context.meta.log_level().map(LogLevel::of) } else { Some(log_level) };
+        let log_level = if is_stateless(&context) {
+            context.meta.log_level().map(LogLevel::from_level)
+        } else {
+            Some(log_level)
+        };
         Self(Arc::new(CallerData { context, inputs, log_level }))
     }
 
@@ -216,7 +219,7 @@ impl Caller {
         schema: Value,
     ) -> Result<Elicited, ToolError> {
         let params = json!({"mode": "form", "message": message.into(), "requestedSchema": schema});
-        self.request(key, "elicitation/create", params).await.map(Elicited::of)
+        self.request(key, "elicitation/create", params).await.map(Elicited::from_answer)
     }
 
     /// Sends a request to the client, and returns the result. `method` is `elicitation/create`,

@@ -7,7 +7,6 @@ use super::caller::{LogLevel, is_stateless};
 use super::calls::{CallSession, View, prompts, resources, tool_call};
 use super::protocol::complete;
 use super::server_settings::{ServerSettings, live};
-use crate::locks::lock;
 use crate::request_span::RequestTarget;
 use changes::{ServerChanges, notify, notify_subscription};
 #[expect(deprecated, reason = "logging is still part of the protocol")]
@@ -26,6 +25,7 @@ use rmcp::{RoleServer, ServerHandler};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, OnceLock};
 use tokio_util::sync::{CancellationToken, DropGuard};
+use toolkit_core::__private::lock;
 use toolkit_core::{Dispatcher, RunContext, Session, ToolDefinition};
 
 /// The maximum number of resources that a session can subscribe to.
@@ -226,7 +226,8 @@ impl ServerHandler for ClientRequestHandler {
         };
         if let Some(template) = request.r#ref.as_resource_uri() {
             let registry = settings.resources.as_ref().map(Dispatcher::registry);
-            let resource = registry.as_ref().and_then(|registry| resources::of_template(registry, template));
+            let resource =
+                registry.as_ref().and_then(|registry| resources::with_template(registry, template));
             return Ok(resource.map_or_else(CompleteResult::default, complete));
         }
         let Some(name) = request.r#ref.as_prompt_name() else { return Ok(CompleteResult::default()) };
@@ -250,7 +251,7 @@ impl ServerHandler for ClientRequestHandler {
         if is_stateless(&context) {
             return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
         }
-        *lock(&self.log_level) = LogLevel::of(request.level);
+        *lock(&self.log_level) = LogLevel::from_level(request.level);
         Ok(())
     }
 

@@ -21,10 +21,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, ToSocketAddrs};
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use toolkit_core::BuildError;
 use toolkit_core::error::BuildProblem;
-use toolkit_http::server::{HttpBody, checked_path, terminated};
+use toolkit_http::server::{HttpBody, HttpGuards, checked_path, terminated};
 
 /// The time for writing the responses of calls that have just ended.
 const LAST_RESPONSES: Duration = Duration::from_millis(500);
@@ -244,33 +245,16 @@ setters! { McpServer.settings.http:
     with_session_idle(session_idle: Duration) = session_idle;
 }
 
-setters! { McpServer.settings.http.guards:
-    /// Sets the maximum size of a request in bytes, 4 MiB by default.
-    with_max_request_size(max_body: usize) = max_body;
-    /// Sets how long running calls may take to end after the server was told to stop. The default is 10
-    /// seconds.
-    with_grace(grace: Duration) = grace;
-    /// Sets how long the headers of a request may take to arrive, and then its body; 30 seconds by default. A bound
-    /// server also closes connections that are unused for this time, or whose clients [do not
-    /// read](Self::with_write_timeout).
-    with_read_timeout(read_timeout: Duration) = read_timeout;
-    /// Sets the maximum number of open connections of a bound server, 1,024 by default. Further connections wait until
-    /// one is closed.
-    with_max_connections(max_connections: usize) = max_connections;
+impl McpServer {
+    toolkit_http::limit_setters!();
 }
 
-setters! { McpServer.settings.http.guards.peers:
-    /// Sets how long a client of a bound server may take nothing of a waiting response, as long as the [read
-    /// timeout](Self::with_read_timeout) by default. After this time, the connection is closed.
-    with_write_timeout(write_timeout: Duration) = Some(write_timeout);
-    /// Sets the maximum number of open connections of one address; further connections are closed at once. By default, 256
-    /// for addresses of other machines, and no limit for this machine, where a proxy may connect for many clients. A proxy
-    /// on another machine needs as many as all its clients. At a bound server only.
-    with_max_connections_per_address(max_connections_per_address: usize) = Some(max_connections_per_address);
-    /// Sets the maximum size of all bodies of requests that are still arriving, in bytes, 64 MiB by default. Beyond it, the
-    /// request that has begun first is refused with the status 408. Requests whose token the server has checked do not
-    /// count.
-    with_max_unauthenticated_size(max_unauthenticated: usize) = max_unauthenticated;
+impl McpServer {
+    toolkit_http::limit_setters!(peer);
+
+    fn guards(&mut self) -> &mut HttpGuards {
+        &mut self.settings.http.guards
+    }
 }
 
 /// Returns the path of the server, with and without a slash at its end, and those of the metadata of OAuth.
@@ -331,14 +315,11 @@ impl HttpServer {
         };
         let end = async {
             stopped.cancelled().await;
-            let all = u32::try_from(settings.max_calls).unwrap_or(u32::MAX);
-            // Acquiring all permits waits until all calls have ended. No call starts while the permits are held here.
-            let permits =
-                tokio::time::timeout(settings.http.guards.grace, settings.permits.acquire_many(all)).await;
-            tokio::time::sleep(LAST_RESPONSES).await;
+            let ended = timeout(settings.http.guards.grace, settings.calls.all_ended()).await;
+            sleep(LAST_RESPONSES).await;
             sessions.cancel();
-            tokio::time::sleep(CLOSING).await;
-            drop(permits);
+            sleep(CLOSING).await;
+            drop(ended);
         };
         let paths = Arc::new(paths(&settings));
         let service = HttpService::new(settings.clone());

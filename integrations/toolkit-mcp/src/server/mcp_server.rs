@@ -15,11 +15,11 @@ use rmcp::service::ServerInitializeError;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
+use toolkit_core::__private::dispatcher_for;
 use toolkit_core::name::NameRule;
 use toolkit_core::output::Truncation;
-use toolkit_core::registry::{IntoRegistrySource, RegistrySource};
+use toolkit_core::registry::IntoRegistrySource;
 use toolkit_core::{BuildError, Dispatcher, ToolDefinition, ToolError};
 
 /// Serves a registry over standard input and output, until the client closes standard input. The program must write nothing
@@ -73,7 +73,7 @@ impl McpServer {
     /// # Errors
     /// The registry is not complete. See [`Dispatcher::new`].
     pub fn new(registry: impl IntoRegistrySource) -> Result<Self, BuildError> {
-        dispatcher(registry).map(Self::from)
+        dispatcher_for::<Caller>(registry).map(Self::from)
     }
 
     pub(super) fn with(mut self, change: impl FnOnce(&mut ServerSettings)) -> Self {
@@ -95,10 +95,7 @@ impl McpServer {
     ///
     /// To make calls wait instead, use [`Dispatcher::with_max_concurrency`].
     pub fn with_max_calls(self, calls: usize) -> Self {
-        self.with(|settings| {
-            settings.max_calls = calls.clamp(1, Semaphore::MAX_PERMITS);
-            settings.permits = Arc::new(Semaphore::new(settings.max_calls));
-        })
+        self.with(|settings| settings.calls.set_max(calls))
     }
 
     /// Sets how overlong results are truncated, and keeps the full texts as resources.
@@ -145,9 +142,7 @@ impl McpServer {
         self,
         state: impl Fn(&Caller) -> Result<T, ToolError> + Send + Sync + 'static,
     ) -> Self {
-        self.with(|settings| {
-            settings.call_state.push(Arc::new(move |caller, run| Ok(run.with_state(state(caller)?))));
-        })
+        self.with(|settings| settings.calls.add_state(state))
     }
 
     /// Sets which tools, prompts and resources a client sees. What a client does not see is left out of its lists, and
@@ -218,7 +213,7 @@ impl McpServer {
     /// # Errors
     /// The registry is not complete. See [`Dispatcher::new`].
     pub fn with_prompts(mut self, prompts: impl IntoRegistrySource) -> Result<Self, BuildError> {
-        self.settings.prompts = Some(dispatcher(prompts)?);
+        self.settings.prompts = Some(dispatcher_for::<Caller>(prompts)?);
         Ok(self)
     }
 
@@ -228,7 +223,7 @@ impl McpServer {
     /// # Errors
     /// The registry is not complete, see [`Dispatcher::new`], or one of its tools has no URI.
     pub fn with_resources(mut self, resources: impl IntoRegistrySource) -> Result<Self, BuildError> {
-        let resources = dispatcher(resources)?;
+        let resources = dispatcher_for::<Caller>(resources)?;
         check_resources(resources.source())?;
         self.settings.resources = Some(resources);
         Ok(self)
@@ -322,16 +317,6 @@ setters! { McpServer.settings:
     with_secret(secret: impl AsRef<[u8]>) = RequestStateCodec::new_unchecked(secret.as_ref());
     /// Sets the token that stops the server. Running calls then have two seconds to end.
     with_cancellation(cancellation: CancellationToken) = cancellation;
-}
-
-/// Returns a dispatcher for the tools of a registry. The tools of a fixed registry may take a [`Caller`].
-fn dispatcher(registry: impl IntoRegistrySource) -> Result<Dispatcher, BuildError> {
-    Dispatcher::new(match registry.into_registry_source() {
-        RegistrySource::Fixed(registry) => {
-            Arc::unwrap_or_clone(registry).with_run_state::<Caller>().into_registry_source()
-        }
-        live => live,
-    })
 }
 
 /// Serves the tools of a dispatcher.

@@ -11,5 +11,5 @@ pub(super) use client_lines::MAX_MESSAGE;
 pub(super) use completion::complete;
 pub(super) use definitions::{McpFormat, ToolList, icons, is_wrapped, page, published_meta};
 pub(super) use raw_arguments::RawArguments;
-pub(super) use results::{block, busy, failure, resource_contents, success};
+pub(super) use results::{block, failure, resource_contents, success};
 pub(super) use uri_template::{expand, is_template};

@@ -31,7 +31,7 @@ pub(super) enum Received {
 impl RequestBody {
     /// Returns the state of a message that has been read.
     pub(super) fn of_message(text: &str) -> Self {
-        Self(Arc::new(Received::Message(RawArguments::of(text.as_bytes())).into()))
+        Self(Arc::new(Received::Message(RawArguments::from_body(text.as_bytes())).into()))
     }
 
     /// Returns a body that reads `body` as soon as the SDK does, within the limits of the guards.
@@ -55,7 +55,7 @@ impl RequestBody {
                     Some(scopes) => Received::Unauthorized(scopes),
                     None if bytes.trim_ascii_start().starts_with(b"[") => Received::Batch(bytes),
                     None => {
-                        let _ = state.set(Received::Message(RawArguments::of(&bytes)));
+                        let _ = state.set(Received::Message(RawArguments::from_body(&bytes)));
                         return Ok::<_, Infallible>(bytes);
                     }
                 },

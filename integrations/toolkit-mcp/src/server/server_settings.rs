@@ -16,25 +16,21 @@ use rmcp::model::RequestStateCodec;
 #[cfg(feature = "server-http")]
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use tokio::sync::{Semaphore, broadcast};
+use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
+use toolkit_core::__private::ServedCalls;
 use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::output::Truncation;
 use toolkit_core::registry::RegistrySource;
-use toolkit_core::{CallId, Dispatcher, LiveRegistry, RunContext, ToolDefinition, ToolError, ToolRegistry};
+use toolkit_core::{CallId, Dispatcher, LiveRegistry, ToolDefinition, ToolRegistry};
 #[cfg(feature = "server-http")]
 use toolkit_http::server::HttpGuards;
 
-const MAX_CALLS: usize = 1_000;
 const PAGE_SIZE: usize = 1_000;
 /// The maximum number of updates of resources that a slow client has not received.
 const MAX_UPDATES: usize = 256;
 const FIXED_LIST_TTL: Duration = Duration::from_secs(300);
-
-/// A function that adds state to the run of a call.
-type CallState = dyn Fn(&Caller, RunContext) -> Result<RunContext, ToolError> + Send + Sync;
 
 /// A function that decides whether a client sees a tool.
 type Filter = dyn Fn(&Caller, &ToolDefinition) -> bool + Send + Sync;
@@ -51,19 +47,16 @@ pub(super) struct ServerSettings {
     pub(super) list_ttl: Option<Duration>,
     /// Whether the tool list must not be stored in a cache shared by several clients.
     pub(super) is_private: bool,
-    pub(super) permits: Arc<Semaphore>,
-    pub(super) max_calls: usize,
+    pub(super) calls: ServedCalls<Caller>,
     pub(super) outputs: Option<Arc<OutputStore>>,
     pub(super) prompts: Option<Dispatcher>,
     pub(super) resources: Option<Dispatcher>,
     pub(super) updates: ResourceUpdates,
-    pub(super) call_state: Vec<Arc<CallState>>,
     pub(super) filters: Vec<Arc<Filter>>,
     pub(super) secret: RequestStateCodec,
     pub(super) cancellation: CancellationToken,
     #[cfg(feature = "server-http")]
     pub(super) http: HttpSettings,
-    ids: Arc<AtomicU64>,
     /// The prefix of this server's session ids. No other server has the same prefix.
     session_prefix: Arc<str>,
 }
@@ -114,24 +107,21 @@ impl ServerSettings {
             page_size: PAGE_SIZE,
             list_ttl: None,
             is_private: false,
-            permits: Arc::new(Semaphore::new(MAX_CALLS)),
-            max_calls: MAX_CALLS,
+            calls: ServedCalls::default(),
             outputs: None,
             prompts: None,
             resources: None,
             updates: ResourceUpdates(broadcast::Sender::new(MAX_UPDATES)),
-            call_state: Vec::new(),
             filters: Vec::new(),
             secret: RequestStateCodec::new_unchecked(random.as_flattened()),
             cancellation: CancellationToken::new(),
             #[cfg(feature = "server-http")]
             http: HttpSettings::default(),
-            ids: Arc::default(),
             session_prefix: uuid::Uuid::new_v4().simple().to_string().into(),
         }
     }
 
-    /// Checks that the rules of the dispatcher select tools: a server would refuse all calls.
+    /// Checks that the rules of the dispatcher select tools: otherwise, a server would refuse all calls.
     pub(super) fn check_rules(&self) -> Result<(), McpError> {
         Ok(self.dispatcher.check()?)
     }
@@ -159,13 +149,13 @@ impl ServerSettings {
 
     /// Returns a call id, unique among all calls of the server.
     pub(super) fn next_call_id(&self) -> CallId {
-        format!("mcp_{}", self.ids.fetch_add(1, Ordering::Relaxed)).into()
+        format!("mcp_{}", self.calls.next_number()).into()
     }
 
     /// Returns a session id, unique even among the sessions of other servers. A random id for each request
     /// without a session would cost a system call.
     pub(super) fn next_session_id(&self) -> String {
-        format!("{}-{}", self.session_prefix, self.ids.fetch_add(1, Ordering::Relaxed))
+        format!("{}-{}", self.session_prefix, self.calls.next_number())
     }
 }
 
@@ -177,4 +167,4 @@ pub(super) fn live(dispatcher: &Dispatcher) -> Option<&LiveRegistry> {
     }
 }
 
-debug!(ServerSettings, self, "dispatcher": self.dispatcher, "name": self.name, "version": self.version, "max_calls": self.max_calls);
+debug!(ServerSettings, self, "dispatcher": self.dispatcher, "name": self.name, "version": self.version, "max_calls": self.calls.max());

@@ -249,15 +249,17 @@ async fn a_cancelled_call_ends_and_the_session_goes_on() {
 #[tokio::test]
 async fn calls_beyond_the_limit_are_refused() {
     let (gate, registry) = gated();
+    let prompts = ToolRegistry::from_tools(tools![steps]).expect("legal");
     let server = McpServer::new(registry).expect("complete").with_max_calls(1);
+    let server = server.with_prompts(prompts).expect("complete");
     let mut client = Client::session(server, json!({})).await;
     let first = client.start("tools/call", json!({"name": "wait", "arguments": {}})).await;
     timeout(PATIENCE, gate.begun.notified()).await.expect("the call begins");
     let second = client.call("wait", json!({})).await.expect("a result");
-    assert_eq!(
-        (&second["isError"], text(&second)),
-        (&json!(true), "The server is busy with 1 calls; call the tool again later")
-    );
+    let busy = "the server is busy; try again later";
+    assert_eq!((&second["isError"], text(&second)), (&json!(true), busy));
+    let prompt = client.request("prompts/get", json!({"name": "steps"})).await.expect_err("an error");
+    assert_eq!(prompt["message"], busy);
     gate.open.notify_one();
     assert_eq!(text(&client.finish(first).await.expect("a result")), "waited");
 }
@@ -310,7 +312,7 @@ async fn a_panic_in_the_state_of_a_call_is_an_error_of_the_call() {
     });
     let mut client = Client::session(server, json!({})).await;
     let result = client.call("tenant", json!({})).await.expect("a result");
-    let expected = "Error running tool: the server cannot tell who calls the tool";
+    let expected = "the server cannot tell who calls the tool";
     assert_eq!((&result["isError"], text(&result)), (&json!(true), expected));
     let params = json!({"name": "tenant", "_meta": {"example.com/tenant": "Acme"}});
     assert_eq!(text(&client.request("tools/call", params).await.expect("a result")), "Acme");

@@ -2,7 +2,7 @@
 
 use super::client::{Client, text};
 use serde_json::{Value, json};
-use toolkit_ai::{ToolRegistry, tool, tools};
+use toolkit_ai::{LiveRegistry, ToolName, ToolRegistry, tool, tools};
 use toolkit_mcp::server::McpServer;
 use toolkit_mcp::server::ServerResource;
 
@@ -98,4 +98,23 @@ async fn a_tool_is_hidden_if_the_filter_panics() {
     let list = request(&mut client, "admin", "tools/list", json!({})).await.expect("a list");
     let names: Vec<_> = list["tools"].as_array().expect("tools").iter().map(|tool| &tool["name"]).collect();
     assert_eq!(names, ["wipe"]);
+}
+
+/// A filter may take its time, or change the tools itself: what runs is the tool that it has seen.
+#[tokio::test]
+async fn a_call_runs_the_tool_that_its_filter_has_seen() {
+    let live = LiveRegistry::new(ToolRegistry::from_tools(tools![list]).expect("legal")).expect("complete");
+    let changed = live.clone();
+    let server = McpServer::new(&live).expect("complete").with_filter(move |_, tool| {
+        let is_seen = tool.metadata.read_only == Some(true);
+        let change = changed.change(|registry| {
+            registry.unregister("list")?;
+            registry.register(wipe::tool().with_name(ToolName::new("list").expect("legal")))
+        });
+        change.expect("it changes");
+        is_seen
+    });
+    let mut client = Client::stateless(server, json!({}));
+    let answer = client.request("tools/call", json!({"name": "list", "arguments": {}})).await;
+    assert_eq!(text(&answer.expect("a result")), "no notes");
 }

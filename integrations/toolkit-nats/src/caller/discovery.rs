@@ -9,13 +9,13 @@ use super::newcomers::hear;
 use super::replies::Reply;
 use crate::fleet::Refusals;
 use crate::fleet_error::FleetError;
-use crate::locks::lock;
 use async_nats::{Client, Subscriber};
 use futures_util::StreamExt as _;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
+use toolkit_core::__private::lock;
 
 /// The time to wait for the first worker, and for all of them.
 const FIRST: Duration = Duration::from_secs(1);

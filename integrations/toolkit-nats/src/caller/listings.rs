@@ -4,12 +4,12 @@ use super::caller_state::CallerState;
 use super::replies::{Reply, ReplyLine};
 use crate::definitions::{LISTING_LIMIT, Listing};
 use crate::frames::{Assembly, Frame, Refusal};
-use crate::locks::lock;
 use crate::subjects::NamespaceVersion;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use std::time::Duration;
 use tokio::time::timeout;
+use toolkit_core::__private::lock;
 use toolkit_core::redaction::Redactor;
 
 /// The time to fetch the definitions of one version.

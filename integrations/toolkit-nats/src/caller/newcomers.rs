@@ -5,12 +5,12 @@ use super::fleet_event::FleetEvent;
 use super::listings::fetch_all;
 use super::replies::Reply;
 use crate::frames::Announcement;
-use crate::locks::lock;
 use crate::subjects::{NamespaceVersion, name_of_worker, questions};
 use bytes::Bytes;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
+use toolkit_core::__private::lock;
 
 /// The maximum number of workers that are asked at the same time.
 const ASKED: usize = 4_096;

@@ -1,7 +1,6 @@
 //! The replies to all calls of a caller: one subscription, a line for each call, and what each silence means.
 
 use super::members::RemoteWorker;
-use crate::locks::lock;
 use async_nats::{Message, StatusCode, Subject};
 use bytes::Bytes;
 use std::collections::{HashMap, VecDeque};
@@ -9,6 +8,7 @@ use std::future::poll_fn;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
+use toolkit_core::__private::lock;
 
 /// The number of replies to one call that wait to be read. Beyond it, replies are dropped: a call whose result lacks a
 /// chunk has an unknown outcome.

@@ -8,15 +8,15 @@ use super::worker_state::{RunningCall, WorkerState};
 use crate::frames::{CallHead, CallOutcome, Frame, LARGE, Refusal, frames_of};
 #[cfg(feature = "ledger")]
 use crate::ledger::{CallLedger, Claim, ClaimedCall, POLL};
-use crate::locks::lock;
 use crate::span::MessageSpan;
 use async_nats::Subject;
 use bytes::Bytes;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::time::timeout;
+use toolkit_core::__private::CallPermit;
+use toolkit_core::__private::lock;
 use toolkit_core::context::ToolActions;
 use toolkit_core::output::{Content, MediaData};
 use toolkit_core::{
@@ -39,14 +39,13 @@ pub(super) struct AcceptedCall {
     cancellation: CancellationToken,
     asked: Arc<Notify>,
     started: Instant,
+    /// Released after the call has left the running ones.
+    _permit: CallPermit,
 }
 
 impl Drop for AcceptedCall {
     fn drop(&mut self) {
-        let calls = &self.state.calls;
-        lock(&calls.running).remove(self.reply.as_str());
-        calls.in_flight.fetch_sub(1, Ordering::Relaxed);
-        calls.ended.notify_one();
+        lock(&self.state.calls.running).remove(self.reply.as_str());
     }
 }
 
@@ -57,14 +56,15 @@ impl AcceptedCall {
         caller: &str,
         reply: Subject,
         message: Bytes,
+        permit: CallPermit,
     ) -> Self {
         let cancellation = CancellationToken::new();
         let asked = Arc::new(Notify::new());
         let started = Instant::now();
         let running = RunningCall { cancellation: cancellation.clone(), asked: asked.clone(), started };
         lock(&state.calls.running).insert(reply.to_string(), running);
-        state.calls.in_flight.fetch_add(1, Ordering::Relaxed);
-        Self { state, offer, caller: caller.to_owned(), reply, message, cancellation, asked, started }
+        let caller = caller.to_owned();
+        Self { state, offer, caller, reply, message, cancellation, asked, started, _permit: permit }
     }
 
     /// Runs the call, and sends its end.
@@ -121,7 +121,7 @@ impl AcceptedCall {
         let run = span.clone().around(Box::pin(self.dispatch(head, arguments, caller, span)));
         #[cfg(feature = "ledger")]
         if let Some(ledger) = ledger {
-            let number = self.state.calls.accepted.fetch_add(1, Ordering::Relaxed);
+            let number = self.state.settings.calls.next_number();
             let call = ClaimedCall::new(owner, head, arguments, &self.state.id, number);
             if let Some(stored) = self.claim(ledger, &call, self.give_up(head)).await? {
                 return Ok(stored);
@@ -180,9 +180,7 @@ impl AcceptedCall {
     ) -> EndedRun {
         let call = ToolCall::new(&*head.id, head.tool.as_ref(), arguments);
         let dispatcher = self.dispatcher(Duration::from_millis(head.left_ms), caller);
-        let results = dispatcher.dispatch_with([call], self.cancellation.clone()).await;
-        let cancelled = || ToolResult::new("".into(), "", Err(ToolError::cancelled(&head.tool)));
-        let result = results.into_iter().next().unwrap_or_else(cancelled);
+        let (result, _) = dispatcher.dispatch_found(call, self.cancellation.clone()).await;
         let error = result.error().map(ToolError::kind);
         if let Some(kind) = error {
             span.fail(kind.as_str());

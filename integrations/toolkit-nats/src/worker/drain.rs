@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
+use toolkit_core::__private::lock;
 use toolkit_core::CancellationToken;
 
 /// The time without a call after which a worker that ends stops listening. Callers that have heard its announcement send it
@@ -44,7 +45,7 @@ impl Drain {
 
     pub(super) fn has_ended(&self, calls: &Calls) -> bool {
         self.0.as_ref().is_some_and(|draining| {
-            let is_idle = calls.in_flight.load(Ordering::Relaxed) == 0;
+            let is_idle = lock(&calls.running).is_empty();
             let is_late = draining.deadline.is_some_and(|deadline| Instant::now() > deadline);
             (is_idle && draining.latest_call.elapsed() > QUIET) || is_late
         })

@@ -3,13 +3,13 @@
 use super::offers::{Offer, Offers};
 use super::statistics::WorkerStatistics;
 use super::worker_state::WorkerState;
-use crate::locks::lock;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::SystemTime;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
+use toolkit_core::__private::lock;
 
 /// The version of the service: the version of this crate.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -55,7 +55,7 @@ pub(super) fn answer(state: &WorkerState, offers: &Offers, verb: &str) -> Bytes 
             add_counts(&mut endpoint, *lock(&offer.counts));
             endpoint["data"] = json!({
                 "in_flight": whole.in_flight,
-                "max_calls": state.settings.max_calls,
+                "max_calls": state.settings.calls.max(),
                 "refused": whole.refused,
             });
         }

@@ -9,7 +9,6 @@ use super::{Worker, service_api};
 use crate::fleet::Fleet;
 use crate::fleet_error::FleetError;
 use crate::frames::{Frame, Refusal};
-use crate::locks::lock;
 use crate::subjects::Inbound;
 use async_nats::{Message, Subject, Subscriber};
 use futures_util::stream::{self, AbortHandle, Abortable, BoxStream, SelectAll};
@@ -19,6 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
+use toolkit_core::__private::lock;
 use toolkit_core::CancellationToken;
 use toolkit_core::registry::RegistrySource;
 
@@ -294,11 +294,8 @@ async fn accept(
     if calls.is_stalled() {
         return state.refuse(reply, &Refusal::Stalled).await;
     }
-    // Only the loop of the worker adds, so the limit holds.
-    if calls.in_flight.load(Ordering::Relaxed) >= state.settings.max_calls {
-        return state.refuse(reply, &Refusal::Full).await;
-    }
-    let call = AcceptedCall::new(state.clone(), offer.clone(), caller, reply, message.payload);
+    let Ok(permit) = state.settings.calls.admit() else { return state.refuse(reply, &Refusal::Full).await };
+    let call = AcceptedCall::new(state.clone(), offer.clone(), caller, reply, message.payload, permit);
     // Boxed, because the runtime moves the future of a task several times.
     tokio::spawn(Box::pin(call.run()));
 }

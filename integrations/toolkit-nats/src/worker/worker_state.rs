@@ -5,17 +5,17 @@ use super::offers::Offers;
 use super::statistics::WorkerStatistics;
 use crate::fleet::Fleet;
 use crate::frames::{Announcement, Frame, Refusal, frames_of};
-use crate::locks::lock;
 use crate::subjects::ticks;
 use async_nats::Subject;
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::task::unconstrained;
+use toolkit_core::__private::lock;
 use toolkit_core::events::{ToolEvent, ToolEventKind};
 use toolkit_core::{CancellationToken, Dispatcher};
 
@@ -47,14 +47,8 @@ pub(super) struct Calls {
     pub(super) started: Instant,
     /// The running calls, by their reply subjects.
     pub(super) running: Mutex<HashMap<String, RunningCall>>,
-    pub(super) in_flight: AtomicUsize,
-    /// The number of accepted calls, by which each has a claim of its own.
-    #[cfg(feature = "ledger")]
-    pub(super) accepted: AtomicU64,
     pub(super) counts: Mutex<WorkerStatistics>,
     pub(super) is_draining: AtomicBool,
-    /// Notified at the end of each call.
-    pub(super) ended: Notify,
     /// The time after the start at which the latest tick was sent that has come back, in milliseconds.
     pub(super) fresh: AtomicU64,
 }
@@ -64,18 +58,15 @@ impl Calls {
         Self {
             started: Instant::now(),
             running: Mutex::default(),
-            in_flight: AtomicUsize::new(0),
-            #[cfg(feature = "ledger")]
-            accepted: AtomicU64::new(0),
             counts: Mutex::default(),
             is_draining: AtomicBool::new(false),
-            ended: Notify::new(),
             fresh: AtomicU64::new(0),
         }
     }
 
     pub(super) fn statistics(&self) -> WorkerStatistics {
-        WorkerStatistics { in_flight: self.in_flight.load(Ordering::Relaxed), ..*lock(&self.counts) }
+        let in_flight = lock(&self.running).len();
+        WorkerStatistics { in_flight, ..*lock(&self.counts) }
     }
 
     /// The time since the start in milliseconds, at least one.
@@ -123,7 +114,7 @@ impl WorkerState {
             worker: self.id.clone(),
             versions: offers.values().map(|offer| offer.version.clone()).collect(),
             has_ledger,
-            is_full: self.calls.in_flight.load(Ordering::Relaxed) >= self.settings.max_calls,
+            is_full: self.settings.calls.is_full(),
             is_leaving: self.calls.is_draining.load(Ordering::Relaxed),
         }
     }
@@ -159,13 +150,8 @@ impl WorkerState {
     /// Cancels the calls that have not ended in time, and sends what waits to be sent.
     pub(super) async fn stop_calls(&self) {
         lock(&self.calls.running).values().for_each(|call| call.cancellation.cancel());
-        let ended = async {
-            while self.calls.in_flight.load(Ordering::Relaxed) > 0 {
-                self.calls.ended.notified().await;
-            }
-        };
         // A synchronous tool cannot be interrupted.
-        let _ = tokio::time::timeout(BEAT, ended).await;
+        let _ = tokio::time::timeout(BEAT, self.settings.calls.all_ended()).await;
     }
 
     /// Sends the events of a dispatcher to the callers.

@@ -16,9 +16,10 @@ use http::{Method, Request, StatusCode, Uri};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::sleep;
+use toolkit_core::__private::lock;
 use toolkit_core::redaction::{Redactor, Unread};
 use toolkit_core::{ErrorKind, ToolContext, ToolError, ToolFuture, ToolOutput};
 use toolkit_http::client::{
@@ -130,7 +131,7 @@ impl Service {
 
     /// Returns the schema at a place of the document, made at its first use.
     fn schema(&self, place: &str) -> Option<Arc<Value>> {
-        let mut schemas = self.schemas.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut schemas = lock(&self.schemas);
         if let Some(known) = schemas.get(place) {
             return known.clone();
         }

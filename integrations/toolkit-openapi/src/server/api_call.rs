@@ -8,12 +8,11 @@ use super::responses::{Outcome, response};
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use http::request::Parts;
 use http::{Response, StatusCode};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use toolkit_core::context::Progress;
-use toolkit_core::{CancellationToken, ErrorKind, RunContext, ToolCall, ToolError};
+use toolkit_core::{CancellationToken, RunContext, ToolCall, ToolError};
 use toolkit_http::server::HttpBody;
 
 /// The maximum number of progress reports that a slow client has not received. Further reports are dropped.
@@ -37,15 +36,14 @@ pub(super) async fn call(
     let arguments = std::str::from_utf8(&body)
         .map_err(|_| ProblemDetails::new(StatusCode::BAD_REQUEST, "the body is not UTF-8"))?;
     let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
-    let Ok(permit) = api.permits.clone().try_acquire_owned() else {
-        let busy =
-            ProblemDetails::new(StatusCode::SERVICE_UNAVAILABLE, "the server is busy; try again later");
-        return Err(busy.with_retry_after(Duration::from_secs(1)));
-    };
+    let permit = api.calls.admit().map_err(|busy| {
+        ProblemDetails::new(StatusCode::SERVICE_UNAVAILABLE, busy.message())
+            .with_retry_after(Duration::from_secs(1))
+    })?;
     let call = ToolCall::new(api.next_call_id(), api.names().unspell(name), arguments);
     let wait = wait(&parts.headers);
     let accepts_events = accepts_events(&parts.headers);
-    let run = match run_context(api, HttpCaller::new(parts)) {
+    let run = match api.calls.run_context(RunContext::new(), &HttpCaller::new(parts)) {
         Ok(run) => run,
         Err(error) => return Ok(response(Err(error))),
     };
@@ -74,16 +72,6 @@ async fn dispatch(api: &Api, run: RunContext, call: ToolCall, wait: Option<Durat
         Some(limit) => timeout(limit, ended).await.map_err(|_| ToolError::timed_out(&tool, limit)),
     };
     ended.and_then(|(result, _)| result.outcome)
-}
-
-/// Returns the run context of one call, with the state of the call.
-fn run_context(api: &Api, caller: HttpCaller) -> Result<RunContext, ToolError> {
-    let run = RunContext::new().with_state(caller.clone());
-    let add = || api.call_state.iter().try_fold(run, |run, state| state(&caller, run));
-    // A panic would end the connection without a response.
-    catch_unwind(AssertUnwindSafe(add)).unwrap_or_else(|_| {
-        Err(ToolError::new(ErrorKind::Panicked, "the server cannot tell who calls the tool"))
-    })
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

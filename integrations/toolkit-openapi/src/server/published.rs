@@ -3,17 +3,10 @@
 use super::definition_format::{DocumentFormat, document};
 use super::http_caller::HttpCaller;
 use serde_json::{Value, json};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use tokio::sync::Semaphore;
+use toolkit_core::__private::ServedCalls;
 use toolkit_core::name::WireNames;
-use toolkit_core::{CallId, Dispatcher, RunContext, ToolError};
+use toolkit_core::{CallId, Dispatcher};
 use toolkit_http::server::HttpGuards;
-
-const MAX_CALLS: usize = 1_000;
-
-/// A function that adds state to the run of a call.
-type CallState = dyn Fn(&HttpCaller, RunContext) -> Result<RunContext, ToolError> + Send + Sync;
 
 /// The settings of a server.
 #[derive(Clone)]
@@ -25,9 +18,7 @@ pub(super) struct Api {
     /// The path before all paths, without a slash at its end.
     pub(super) path: String,
     pub(super) guards: HttpGuards,
-    pub(super) permits: Arc<Semaphore>,
-    pub(super) call_state: Vec<Arc<CallState>>,
-    ids: Arc<AtomicU64>,
+    pub(super) calls: ServedCalls<HttpCaller>,
 }
 
 impl Api {
@@ -41,9 +32,7 @@ impl Api {
             description: None,
             path: String::new(),
             guards,
-            permits: Arc::new(Semaphore::new(MAX_CALLS)),
-            call_state: Vec::new(),
-            ids: Arc::default(),
+            calls: ServedCalls::default(),
         }
     }
 
@@ -72,6 +61,6 @@ impl Api {
 
     /// Returns a call id, unique among all calls of the server.
     pub(super) fn next_call_id(&self) -> CallId {
-        format!("http_{}", self.ids.fetch_add(1, Ordering::Relaxed)).into()
+        format!("http_{}", self.calls.next_number()).into()
     }
 }

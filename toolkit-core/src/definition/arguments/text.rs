@@ -59,7 +59,7 @@ impl Arguments {
     /// Returns an error if the arguments are not a JSON object, if the model uses a hidden name, or if the
     /// computation of a value fails.
     fn rewrite(&self, arguments: &str, context: &ToolContext) -> Result<(String, Secrets), ToolError> {
-        let object = ObjectText::of(arguments)?;
+        let object = ObjectText::read(arguments)?;
         let members = object.members()?;
         let mut rewriting = Rewriting::new(&object.text);
         let mut refused: Vec<Violation> = Vec::new();

@@ -1,7 +1,8 @@
 //! Reads what a response contains: calls, text and reasoning.
 
 use super::{Anthropic, FACTS};
-use crate::call::{DecodedPayload, Message, WireCall};
+use crate::call::WireCall;
+use crate::call::received::{DecodedPayload, ReceivedMessage};
 use crate::codec::ResponseCodec;
 use crate::hosted::{HostedCall, HostedPart};
 use crate::json::error::{check_role, failed, reported_error};
@@ -48,7 +49,7 @@ impl ResponseCodec for Anthropic {
 /// Reads a content block of a hosted tool: its call or its output. Returns `None` for other blocks.
 pub(super) fn hosted(block: &Value) -> Option<HostedPart> {
     let kind = text(block, "type");
-    let call = |arguments| HostedCall::of(block, kind, text(block, "name"), arguments);
+    let call = |arguments| HostedCall::from_part(block, kind, text(block, "name"), arguments);
     match kind {
         "tool_use" | "tool_result" => None,
         _ if kind.ends_with("tool_use") => {
@@ -64,7 +65,7 @@ pub(super) fn hosted(block: &Value) -> Option<HostedPart> {
 
 /// Reads a message of the model. Messages with other roles and messages of other APIs look similar, but they
 /// are refused. If they were read as messages without calls, a mistake of the caller would stay hidden.
-fn message<'a>(fields: &'a Fields, message: &Value) -> Result<Message<'a>, WireError> {
+fn message<'a>(fields: &'a Fields, message: &Value) -> Result<ReceivedMessage<'a>, WireError> {
     if let Some(error) = reported_error(fields) {
         return Err(failed("content", "a message of the model", Some(error)));
     }
@@ -80,7 +81,7 @@ fn message<'a>(fields: &'a Fields, message: &Value) -> Result<Message<'a>, WireE
         }
     }
     let found = match fields.get("content") {
-        Some(Value::String(_)) => Message { fields: None, parts: Vec::new(), is_whole: true },
+        Some(Value::String(_)) => ReceivedMessage { fields: None, parts: Vec::new(), is_whole: true },
         Some(Value::Array(blocks)) => {
             let is_cut = FinishReason::parse(text(message, "stop_reason")).is_cut();
             // Only responses of this API have a stop reason, so all blocks are blocks of this API.
@@ -88,7 +89,7 @@ fn message<'a>(fields: &'a Fields, message: &Value) -> Result<Message<'a>, WireE
         }
         _ => return Err(WireError::new("content", "the text or the content blocks of a message")),
     };
-    Ok(Message { fields: Some(fields), ..found })
+    Ok(ReceivedMessage { fields: Some(fields), ..found })
 }
 
 /// Reads a list of content blocks. Damaged and unknown blocks are accepted if at least one block is known, or if
@@ -98,11 +99,13 @@ fn content<'a>(
     path: &str,
     is_cut: bool,
     is_certain: bool,
-) -> Result<Message<'a>, WireError> {
+) -> Result<ReceivedMessage<'a>, WireError> {
     if !is_certain && !list.is_empty() && !list.iter().any(is_block) {
         return Err(WireError::new(field(&element(path, 0), "type"), "the type of a content block"));
     }
-    Ok(Message::of_list(list, is_cut, |block, is_cut| is_call(block).then(|| read_call(block, is_cut))))
+    Ok(ReceivedMessage::from_list(list, is_cut, |block, is_cut| {
+        is_call(block).then(|| read_call(block, is_cut))
+    }))
 }
 
 /// Returns whether a value is a content block. It must have a known type or, if it has no type, the fields of a call.

@@ -5,7 +5,10 @@ use crate::facts::Server;
 use crate::message::{AssistantMessage, Message, NativeMessages};
 use crate::model::{CachePoint, Effort, ModelRequest, PromptCache, Thinking};
 use crate::request::cache::with_lifetime;
-use crate::request::{CacheSupport, InstructionsField, RequestBuilder, RequestFacts, Tier};
+use crate::request::{
+    AnswerFacts, CacheSupport, InstructionsField, ModelField, OptionFields, OutputForm, RequestBuilder,
+    RequestFacts, Tier,
+};
 use serde_json::{Value, json};
 use toolkit_core::ToolChoice;
 use toolkit_schema::SchemaDialect;
@@ -16,11 +19,17 @@ const LEAST_THINKING_TOKENS: u32 = 1_024;
 static FACTS: RequestFacts = RequestFacts {
     provider: "anthropic",
     instructions: InstructionsField::Field("/system", |text| text.into()),
-    options: ["temperature", "top_p", "max_tokens", "stop_sequences", "", "", "metadata/user_id"],
-    required_output_tokens: Some(8_192),
-    output_dialect: SchemaDialect::AnthropicStrict,
-    write_output: |builder, _, schema| {
-        builder.set("/output_config/format", json!({"type": "json_schema", "schema": schema}));
+    options: OptionFields {
+        paths: ["temperature", "top_p", "max_tokens", "stop_sequences", "", "", "metadata/user_id"],
+        required_output_tokens: Some(8_192),
+        ..OptionFields::PLAIN
+    },
+    output: OutputForm {
+        dialect: SchemaDialect::AnthropicStrict,
+        write: |builder, _, schema| {
+            builder.set("/output_config/format", json!({"type": "json_schema", "schema": schema}));
+        },
+        ..OutputForm::PLAIN
     },
     write_thinking,
     write_cache,
@@ -34,13 +43,18 @@ static FACTS: RequestFacts = RequestFacts {
         ],
     )),
     write_own: |builder, _| write_container(builder),
-    signs_thinking: true,
-    explains_refusals: true,
+    answers: AnswerFacts { signs_thinking: true, explains_refusals: true, ..AnswerFacts::PLAIN },
     ..RequestFacts::PLAIN
 };
 
-static VERTEX: RequestFacts =
-    RequestFacts { model: Some(("/anthropic_version", Some("vertex-2023-10-16"))), ..FACTS };
+static VERTEX: RequestFacts = RequestFacts {
+    model: Some(ModelField {
+        path: "/anthropic_version",
+        value: Some("vertex-2023-10-16"),
+        ..ModelField::PLAIN
+    }),
+    ..FACTS
+};
 
 pub(crate) fn facts(server: Server) -> &'static RequestFacts {
     if server == Server::Vertex { &VERTEX } else { &FACTS }

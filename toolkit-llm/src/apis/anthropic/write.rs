@@ -2,13 +2,15 @@
 
 use super::media::{blocks, text_block};
 use super::{Anthropic, FACTS, unfinished};
+use crate::call::arguments::Arguments;
+use crate::call::outgoing::OutgoingCall;
 use crate::call::pairing::{CallKey, Entry, NO_OUTPUT};
-use crate::call::{Arguments, Message, OutgoingCall};
+use crate::call::received::ReceivedMessage;
 use crate::codec::{HistoryCodec, RepairCodec, ResultCodec};
 use crate::definitions::EncodedToolConfig;
 use crate::definitions::declaration::{DefinitionCodec, DefinitionEncoder};
 use crate::definitions::tool_config::{ChoiceCodec, without_set};
-use crate::facts::result_rule::{CallIds, Replies, ResultPlace, ResultRule};
+use crate::facts::result_rule::{Replies, RequiredIds, ResultPlace, ResultRule};
 use crate::history::repair::{part_entries, user_message};
 use crate::history::results::{error_message, is_blank};
 use crate::json::fields::{Fields, set, set_at, text};
@@ -29,7 +31,7 @@ pub(crate) const CHOICE: &str = "tool_choice";
 pub(super) const RESULTS: ResultRule = ResultRule {
     place: ResultPlace::NextMessage(Replies { parts: "content", roles: &["user"], results_first: true }),
     in_call_order: false,
-    ids: CallIds::Unique,
+    ids: RequiredIds::Unique,
 };
 
 impl DefinitionCodec for Anthropic {
@@ -138,7 +140,7 @@ impl HistoryCodec for Anthropic {
                 }
             }
             kind if kind.ends_with("tool_use") => {
-                let input = Arguments::of(fields.get("input"), false).into_object();
+                let input = Arguments::from_value(fields.get("input"), false).into_object();
                 fields.insert("input".to_owned(), input);
             }
             _ => {}
@@ -148,7 +150,7 @@ impl HistoryCodec for Anthropic {
 
     /// Writes a message with only the fields `role` and `content`. The service refuses any other field, even
     /// those that appear in its own responses.
-    fn write_message(&self, message: &Message<'_>, mut blocks: Vec<Value>) -> Vec<Value> {
+    fn write_message(&self, message: &ReceivedMessage<'_>, mut blocks: Vec<Value>) -> Vec<Value> {
         match message.fields.and_then(|fields| fields.get("content")) {
             Some(Value::String(text)) if is_blank(text) => return Vec::new(),
             Some(Value::String(text)) => return vec![json!({"role": "assistant", "content": text})],

@@ -1,7 +1,8 @@
 //! Reads the content of a response: calls, text and reasoning.
 
 use super::{Bedrock, FACTS};
-use crate::call::{DecodedPayload, Message, WireCall};
+use crate::call::WireCall;
+use crate::call::received::{DecodedPayload, ReceivedMessage};
 use crate::codec::ResponseCodec;
 use crate::json::error::{Report, check_role, failed, reported_error};
 use crate::json::fields::{Fields, element, field, list, object, text, unknown};
@@ -71,16 +72,18 @@ fn finish(payload: &Value) -> FinishReason {
 
 /// Reads a message of the model. Messages with other roles and messages of other APIs are refused. If they
 /// were read as messages without calls, a mistake of the caller would stay hidden.
-fn message<'a>(fields: &'a Fields, path: &str, is_cut: bool) -> Result<Message<'a>, WireError> {
+fn message<'a>(fields: &'a Fields, path: &str, is_cut: bool) -> Result<ReceivedMessage<'a>, WireError> {
     check_role(fields, "assistant", "messages")?;
     let path = field(path, "content");
     match fields.get("content") {
-        Some(Value::Array(blocks)) => Ok(Message { fields: Some(fields), ..content(blocks, &path, is_cut)? }),
+        Some(Value::Array(blocks)) => {
+            Ok(ReceivedMessage { fields: Some(fields), ..content(blocks, &path, is_cut)? })
+        }
         _ => {
             let error = reported_error(fields);
             // The service reports errors as `{message}`.
             let is_message = fields.get("message").is_some_and(Value::is_string);
-            let error = error.or_else(|| is_message.then(|| Report::of(&Value::Object(fields.clone()))));
+            let error = error.or_else(|| is_message.then(|| Report::read(&Value::Object(fields.clone()))));
             Err(failed(&path, "the content blocks of a message", error))
         }
     }
@@ -88,12 +91,14 @@ fn message<'a>(fields: &'a Fields, path: &str, is_cut: bool) -> Result<Message<'
 
 /// Reads a list of content blocks. If at least one block is recognised, damaged and unknown blocks are
 /// accepted too.
-fn content<'a>(list: &'a [Value], path: &str, is_cut: bool) -> Result<Message<'a>, WireError> {
+fn content<'a>(list: &'a [Value], path: &str, is_cut: bool) -> Result<ReceivedMessage<'a>, WireError> {
     if !list.is_empty() && !list.iter().any(is_block) {
         let expected = "a content block, such as one with `text` or `toolUse`";
         return Err(WireError::new(element(path, 0), expected));
     }
-    Ok(Message::of_list(list, is_cut, |block, is_cut| is_call(block).then(|| read_call(block, is_cut))))
+    Ok(ReceivedMessage::from_list(list, is_cut, |block, is_cut| {
+        is_call(block).then(|| read_call(block, is_cut))
+    }))
 }
 
 /// Returns whether a value is a content block of this API. Blocks of other APIs have a field `type`.

@@ -5,7 +5,7 @@ use super::media::number_documents;
 use super::read::is_call;
 use crate::call::pairing::{CallKey, Entry, NO_OUTPUT};
 use crate::codec::RepairCodec;
-use crate::facts::result_rule::{CallIds, Replies, ResultPlace, ResultRule};
+use crate::facts::result_rule::{Replies, RequiredIds, ResultPlace, ResultRule};
 use crate::history::repair::part_entries;
 use crate::json::fields::{Fields, set_at, text};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use toolkit_schema::SchemaLoss;
 pub(super) const RESULTS: ResultRule = ResultRule {
     place: ResultPlace::NextMessage(Replies { parts: "content", roles: &["user"], results_first: true }),
     in_call_order: false,
-    ids: CallIds::Unique,
+    ids: RequiredIds::Unique,
 };
 
 impl RepairCodec for Bedrock {

@@ -4,7 +4,10 @@ use crate::apis::claude::drop_sampling;
 use crate::facts::Server;
 use crate::model::{CachePoint, PromptCache};
 use crate::request::cache::with_lifetime;
-use crate::request::{CacheSupport, InstructionsField, RequestBuilder, RequestFacts, Tier};
+use crate::request::{
+    AnswerFacts, CacheSupport, InstructionsField, OptionFields, OutputForm, RequestBuilder, RequestFacts,
+    Tier,
+};
 use serde_json::{Value, json};
 use toolkit_schema::SchemaDialect;
 
@@ -12,24 +15,30 @@ static FACTS: RequestFacts = RequestFacts {
     provider: "aws.bedrock",
     model: None,
     instructions: InstructionsField::Field("/system", |text| json!([{"text": text}])),
-    options: [
-        "inferenceConfig/temperature",
-        "inferenceConfig/topP",
-        "inferenceConfig/maxTokens",
-        "inferenceConfig/stopSequences",
-        "",
-        "requestMetadata",
-        "",
-    ],
-    // The service accepts the same subset for the models of all providers.
-    output_dialect: SchemaDialect::AnthropicStrict,
-    // The service expects the schema as a string of JSON.
-    write_output: |builder, name, schema| {
-        let schema = json!({"name": name, "schema": schema.to_string()});
-        builder.set(
-            "/outputConfig/textFormat",
-            json!({"type": "json_schema", "structure": {"jsonSchema": schema}}),
-        );
+    options: OptionFields {
+        paths: [
+            "inferenceConfig/temperature",
+            "inferenceConfig/topP",
+            "inferenceConfig/maxTokens",
+            "inferenceConfig/stopSequences",
+            "",
+            "requestMetadata",
+            "",
+        ],
+        ..OptionFields::PLAIN
+    },
+    output: OutputForm {
+        // The service accepts the same subset for the models of all providers.
+        dialect: SchemaDialect::AnthropicStrict,
+        // The service expects the schema as a string of JSON.
+        write: |builder, name, schema| {
+            let schema = json!({"name": name, "schema": schema.to_string()});
+            builder.set(
+                "/outputConfig/textFormat",
+                json!({"type": "json_schema", "structure": {"jsonSchema": schema}}),
+            );
+        },
+        ..OutputForm::PLAIN
     },
     write_thinking: |builder| {
         drop_sampling(builder, ["inferenceConfig/temperature", "inferenceConfig/topP"]);
@@ -40,7 +49,7 @@ static FACTS: RequestFacts = RequestFacts {
         "/serviceTier/type",
         [Tier::Omitted, Tier::Named("default"), Tier::Named("flex"), Tier::Named("priority")],
     )),
-    signs_thinking: true,
+    answers: AnswerFacts { signs_thinking: true, ..AnswerFacts::PLAIN },
     ..RequestFacts::PLAIN
 };
 

@@ -57,7 +57,7 @@ impl StreamCodec for Bedrock {
                 }
             }
             kind if kind.ends_with("Exception") => {
-                let report = Report { code: kind.to_owned(), ..Report::of(data) };
+                let report = Report { code: kind.to_owned(), ..Report::read(data) };
                 return Err(report.into_error(kind, "an event of the response"));
             }
             // Unknown future events are ignored.

@@ -2,7 +2,8 @@
 
 use super::media::{self, number_documents};
 use super::{Bedrock, FACTS};
-use crate::call::{Message, Origin, OutgoingCall};
+use crate::call::outgoing::{Origin, OutgoingCall};
+use crate::call::received::ReceivedMessage;
 use crate::codec::{HistoryCodec, ResultCodec};
 use crate::definitions::EncodedToolConfig;
 use crate::definitions::declaration::{DefinitionCodec, DefinitionEncoder};
@@ -82,7 +83,7 @@ impl HistoryCodec for Bedrock {
 
     /// Writes a message with the fields `role` and `content`. Reasoning at the end is dropped, because models
     /// refuse it there. An answer that was cut off during reasoning ends like this.
-    fn write_message(&self, _message: &Message<'_>, mut blocks: Vec<Value>) -> Vec<Value> {
+    fn write_message(&self, _message: &ReceivedMessage<'_>, mut blocks: Vec<Value>) -> Vec<Value> {
         while blocks.last().is_some_and(|block| block.get("reasoningContent").is_some()) {
             blocks.pop();
         }

@@ -2,14 +2,20 @@
 
 use crate::facts::Server;
 use crate::model::Thinking;
-use crate::request::{RequestBuilder, RequestFacts};
+use crate::request::{OptionFields, OutputForm, RequestBuilder, RequestFacts};
 use serde_json::json;
 
 static FACTS: RequestFacts = RequestFacts {
     provider: "cohere",
-    options: ["temperature", "p", "max_tokens", "stop_sequences", "seed", "", ""],
-    write_output: |builder, _, schema| {
-        builder.set("/response_format", json!({"type": "json_object", "json_schema": schema}));
+    options: OptionFields {
+        paths: ["temperature", "p", "max_tokens", "stop_sequences", "seed", "", ""],
+        ..OptionFields::PLAIN
+    },
+    output: OutputForm {
+        write: |builder, _, schema| {
+            builder.set("/response_format", json!({"type": "json_object", "json_schema": schema}));
+        },
+        ..OutputForm::PLAIN
     },
     write_thinking,
     ..RequestFacts::PLAIN

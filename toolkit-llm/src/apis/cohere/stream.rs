@@ -11,7 +11,6 @@ use crate::stream::assembly::Assembly;
 use crate::stream::merge::overlay;
 use crate::stream::part::{PartCodec, PartKey, StreamedPart};
 use crate::stream::parts::Parts;
-use crate::stream::scan::ObjectScanner;
 use serde_json::{Value, json};
 
 /// The fields of a message whose content is spread over several events.
@@ -49,7 +48,7 @@ impl StreamCodec for Cohere {
             "content-end" | "tool-call-end" => {
                 let parts = stream.parts();
                 // Parts come one after another. Some servers begin one without its index, and end it with it.
-                let known = parts.by_item.get(&key).copied();
+                let known = parts.known.by_item.get(&key).copied();
                 parts.end_if_open(known.or_else(|| parts.latest()));
             }
             "citation-start" => {
@@ -65,7 +64,7 @@ impl StreamCodec for Cohere {
                     overlay(&mut stream.body, delta, |_, value| !value.is_null());
                 }
                 if let Some(error) = delta.get("error").filter(|error| !error.is_null()) {
-                    return Err(Report::of(error).into_error("message", "more of the answer"));
+                    return Err(Report::read(error).into_error("message", "more of the answer"));
                 }
             }
             // Debug information and unknown future events are ignored.
@@ -106,8 +105,7 @@ impl PartCodec for Cohere {
 
     fn seal(&self, part: &mut StreamedPart, _is_complete: bool) {
         if is_call(&part.json) {
-            let written = std::mem::take(&mut part.text);
-            part.scan = ObjectScanner::default();
+            let written = part.text.take();
             part.has_pieces = !written.trim().is_empty();
             set_at(&mut part.json, &["function", "arguments"], written);
         }
@@ -142,7 +140,7 @@ fn one(part: Option<&Value>) -> Option<&Value> {
 
 /// Adds a piece to the part with the key `key`. The first piece begins the part.
 fn extend(parts: &mut Parts, key: &str, is_call: bool, piece: &Value) {
-    let mut known = parts.by_item.get(key).copied();
+    let mut known = parts.known.by_item.get(key).copied();
     if is_call {
         let call = read_call::<Cohere>(piece, false);
         // Some servers give all calls the same index.

@@ -4,7 +4,8 @@ use super::{Cohere, FACTS};
 use crate::apis::chat_messages::ToolMessages;
 use crate::apis::openai::contents::Contents;
 use crate::apis::openai::function_call;
-use crate::call::{Message, OutgoingCall};
+use crate::call::outgoing::OutgoingCall;
+use crate::call::received::ReceivedMessage;
 use crate::codec::HistoryCodec;
 use crate::definitions::EncodedToolConfig;
 use crate::definitions::tool_config::{ChoiceCodec, without_set};
@@ -58,7 +59,7 @@ impl HistoryCodec for Cohere {
 
     /// Writes a message with all fields received, except empty ones. A message without text and calls is
     /// dropped, because the service refuses it.
-    fn write_message(&self, message: &Message<'_>, calls: Vec<Value>) -> Vec<Value> {
+    fn write_message(&self, message: &ReceivedMessage<'_>, calls: Vec<Value>) -> Vec<Value> {
         let mut fields = message.fields.cloned().unwrap_or_default();
         set(&mut fields, "role", "assistant");
         set(&mut fields, "tool_calls", calls);
@@ -76,7 +77,7 @@ impl HistoryCodec for Cohere {
     /// Encodes a user message. The service accepts images as URLs with `https:` or `data:`, and no other
     /// media items.
     fn encode_user(&self, contents: &[Content]) -> Value {
-        Contents::of(&MEDIA).encode_user(contents)
+        Contents::new(&MEDIA).encode_user(contents)
     }
 }
 

@@ -3,8 +3,9 @@
 
 use super::spelling::{get, list};
 use super::{FACTS, Gemini};
+use crate::call::WireCall;
 use crate::call::pairing::CallKey;
-use crate::call::{DecodedPayload, Message, WireCall};
+use crate::call::received::{DecodedPayload, ReceivedMessage};
 use crate::codec::ResponseCodec;
 use crate::hosted::{HostedCall, HostedPart};
 use crate::json::error::{Report, check_role, failed};
@@ -79,16 +80,16 @@ pub(super) fn hosted(part: &Value) -> Option<HostedPart> {
     let tool = || inner("toolType").and_then(Value::as_str).unwrap_or_default().to_lowercase();
     let (name, value) =
         if field.is_empty() { ("code_execution".to_owned(), Some(json)) } else { (tool(), inner(field)) };
-    let call = HostedCall::of(json, kind, &name, value.filter(|_| is_call));
+    let call = HostedCall::from_part(json, kind, &name, value.filter(|_| is_call));
     Some(if is_call { HostedPart::Call(call) } else { HostedPart::Output(call.with_output(value)) })
 }
 
 /// Reads the parts of a message. If generation stopped early (`is_cut`), the last part with content is read
 /// as incomplete.
-fn message<'a>(fields: Option<&'a Fields>, parts: &'a [Value], is_cut: bool) -> Message<'a> {
+fn message<'a>(fields: Option<&'a Fields>, parts: &'a [Value], is_cut: bool) -> ReceivedMessage<'a> {
     let says_something = |part: &Value| part.as_object().is_some_and(says_something);
     let last = parts.iter().rposition(says_something).filter(|_| is_cut);
-    Message { fields, ..Message::of_parts(parts, last, read_call) }
+    ReceivedMessage { fields, ..ReceivedMessage::from_parts(parts, last, read_call) }
 }
 
 /// Returns whether `fields` is a candidate. In a candidate, the field `content` is an object. In messages of
@@ -97,7 +98,7 @@ fn is_candidate(fields: &Fields) -> bool {
     get(fields, "content").is_some_and(Value::is_object) || get(fields, "finishReason").is_some()
 }
 
-fn bare_parts(parts: &[Value]) -> Result<Vec<Message<'_>>, WireError> {
+fn bare_parts(parts: &[Value]) -> Result<Vec<ReceivedMessage<'_>>, WireError> {
     let is_text = |part: &Value| part.get("text").is_some() && part.get("type").is_none();
     match parts {
         [] => Ok(Vec::new()),
@@ -110,7 +111,7 @@ fn bare_parts(parts: &[Value]) -> Result<Vec<Message<'_>>, WireError> {
 }
 
 /// Reads all candidates. If at least one candidate succeeded, failed candidates are ignored.
-fn candidates(body: &Fields) -> Result<Vec<Message<'_>>, WireError> {
+fn candidates(body: &Fields) -> Result<Vec<ReceivedMessage<'_>>, WireError> {
     let read = list(body, "candidates").iter().enumerate().map(|(index, one)| {
         let path = element("candidates", index);
         match one.as_object() {
@@ -127,12 +128,12 @@ fn candidates(body: &Fields) -> Result<Vec<Message<'_>>, WireError> {
 }
 
 /// Parses a message that is not inside a candidate. A message of the user, which differs only in its role, is refused.
-fn lone_content(content: &Fields) -> Result<Message<'_>, WireError> {
+fn lone_content(content: &Fields) -> Result<ReceivedMessage<'_>, WireError> {
     check_role(content, "model", "contents")?;
     Ok(message(Some(content), parts(content, "")?, false))
 }
 
-fn candidate<'a>(candidate: &'a Fields, path: &str) -> Result<Message<'a>, WireError> {
+fn candidate<'a>(candidate: &'a Fields, path: &str) -> Result<ReceivedMessage<'a>, WireError> {
     let path = field(path, "content");
     let fields = get(candidate, "content").and_then(Value::as_object);
     let parts = fields.map_or(Ok(&[][..]), |content| parts(content, &path))?;
@@ -173,7 +174,7 @@ pub(super) fn failure(candidate: &Fields, has_parts: bool, has_calls: bool) -> O
 /// Returns the error reported by the service, or the reason why it blocked the prompt.
 pub(super) fn reported_error(body: &Fields) -> Option<Report> {
     if let Some(error) = get(body, "error") {
-        return Some(Report::of(error));
+        return Some(Report::read(error));
     }
     block(body)
 }
@@ -242,7 +243,7 @@ pub(crate) struct WireResult<'a>(pub(crate) &'a Fields);
 
 impl<'a> WireResult<'a> {
     /// Returns the result in `part`, or `None` for other parts.
-    pub(crate) fn of(part: &'a Value) -> Option<Self> {
+    pub(crate) fn from_part(part: &'a Value) -> Option<Self> {
         get(part.as_object()?, "functionResponse")?.as_object().map(Self)
     }
 

@@ -2,7 +2,9 @@
 
 use crate::facts::Server;
 use crate::model::{Effort, Thinking};
-use crate::request::{InstructionsField, RequestBuilder, RequestFacts, Tier};
+use crate::request::{
+    AnswerFacts, InstructionsField, OptionFields, OutputForm, RequestBuilder, RequestFacts, Tier,
+};
 use serde_json::json;
 use toolkit_schema::__private::LoopExits;
 
@@ -10,21 +12,27 @@ static FACTS: RequestFacts = RequestFacts {
     provider: "gcp.gemini",
     model: None,
     instructions: InstructionsField::Field("/systemInstruction", |text| json!({"parts": [{"text": text}]})),
-    options: [
-        "generationConfig/temperature",
-        "generationConfig/topP",
-        "generationConfig/maxOutputTokens",
-        "generationConfig/stopSequences",
-        "generationConfig/seed",
-        "labels",
-        "",
-    ],
-    // "Cyclic references are unrolled to a limited degree and, as such, may only be used within non-required properties.
-    // (Nullable properties are not sufficient.)", from the reference of `responseJsonSchema`.
-    answer_loops: Some(LoopExits::OptionalMembers),
-    write_output: |builder, _, schema| {
-        builder.set("/generationConfig/responseMimeType", "application/json");
-        builder.set("/generationConfig/responseJsonSchema", schema);
+    options: OptionFields {
+        paths: [
+            "generationConfig/temperature",
+            "generationConfig/topP",
+            "generationConfig/maxOutputTokens",
+            "generationConfig/stopSequences",
+            "generationConfig/seed",
+            "labels",
+            "",
+        ],
+        ..OptionFields::PLAIN
+    },
+    output: OutputForm {
+        // "Cyclic references are unrolled to a limited degree and, as such, may only be used within non-required properties.
+        // (Nullable properties are not sufficient.)", from the reference of `responseJsonSchema`.
+        loops: Some(LoopExits::OptionalMembers),
+        write: |builder, _, schema| {
+            builder.set("/generationConfig/responseMimeType", "application/json");
+            builder.set("/generationConfig/responseJsonSchema", schema);
+        },
+        ..OutputForm::PLAIN
     },
     write_thinking,
     tiers: Some((
@@ -32,7 +40,7 @@ static FACTS: RequestFacts = RequestFacts {
         [Tier::Omitted, Tier::Named("standard"), Tier::Named("flex"), Tier::Named("priority")],
     )),
     has_two_spellings: true,
-    blocks_beside_calls: true,
+    answers: AnswerFacts { blocks_beside_calls: true, ..AnswerFacts::PLAIN },
     ..RequestFacts::PLAIN
 };
 

@@ -189,7 +189,7 @@ fn owner(parts: &mut Parts, call: &WireCall<'_>, has_pieces: bool) -> Option<usi
         return None;
     }
     let id = call.id.as_deref().unwrap_or_default();
-    let same = parts.by_call.get(id).copied().filter(|number| parts.is_blank(*number));
+    let same = parts.known.by_call.get(id).copied().filter(|number| parts.is_blank(*number));
     let is_same = same.is_some_and(|number| call.name.is_empty() || parts[number].name == call.name);
     match same.filter(|_| is_same) {
         None if call.name.is_empty() => parts.adopt(),

@@ -119,7 +119,7 @@ proptest! {
             .collect();
         prop_assert_eq!(written.len(), calls.len());
         for call in &written {
-            prop_assert!(FACTS.names.accepts(call["name"].as_str().unwrap()));
+            prop_assert!(FACTS.tools.names.accepts(call["name"].as_str().unwrap()));
             prop_assert!(call["args"].is_object());
         }
         let again: Vec<Value> =

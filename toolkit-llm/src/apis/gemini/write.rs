@@ -6,14 +6,16 @@ use super::read::{WireResult, read_call, says_something};
 use super::references::{has_reference, references_to_text};
 use super::spelling::{get, key, list};
 use super::{FACTS, Gemini};
+use crate::call::outgoing::OutgoingCall;
 use crate::call::pairing::{CallKey, Entry, NO_OUTPUT};
-use crate::call::{Message, OutgoingCall, ids, sanitize};
+use crate::call::received::ReceivedMessage;
+use crate::call::{ids, sanitize};
 use crate::codec::{HistoryCodec, RepairCodec, ResultCodec};
 use crate::definitions::EncodedToolConfig;
 use crate::definitions::declaration::{DefinitionCodec, DefinitionEncoder, take_named};
 use crate::definitions::tool_config::ChoiceCodec;
 use crate::facts::media::{MediaTable, accepted, media_of};
-use crate::facts::result_rule::{CallIds, Replies, ResultPlace, ResultRule};
+use crate::facts::result_rule::{Replies, RequiredIds, ResultPlace, ResultRule};
 use crate::history::repair::{part_entries, user_message};
 use crate::history::results::{attachments, output_text, result_text};
 use crate::json::fields::{Fields, camel, set, text};
@@ -54,7 +56,7 @@ pub(super) const RESULTS: ResultRule = ResultRule {
         results_first: false,
     }),
     in_call_order: true,
-    ids: CallIds::Optional,
+    ids: RequiredIds::Optional,
 };
 
 impl DefinitionCodec for Gemini {
@@ -200,7 +202,7 @@ impl HistoryCodec for Gemini {
 
     /// Writes a message for the next request. A message without parts is dropped, because the service refuses
     /// it.
-    fn write_message(&self, message: &Message<'_>, parts: Vec<Value>) -> Vec<Value> {
+    fn write_message(&self, message: &ReceivedMessage<'_>, parts: Vec<Value>) -> Vec<Value> {
         if parts.is_empty() {
             return Vec::new();
         }
@@ -212,7 +214,7 @@ impl HistoryCodec for Gemini {
 
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
         let text = Some(text).filter(|text| !text.is_empty()).map(|text| json!({"text": text}));
-        let message = Message { fields: None, parts: Vec::new(), is_whole: true };
+        let message = ReceivedMessage { fields: None, parts: Vec::new(), is_whole: true };
         self.write_message(&message, text.into_iter().chain(calls).collect())
     }
 
@@ -258,7 +260,7 @@ impl RepairCodec for Gemini {
         let is_of_model = text(content, "role") == "model";
         part_entries(content, "parts", |part| match read_call(part, false).filter(|_| is_of_model) {
             Some(call) => Some(Entry::Call(CallKey { id: call.id, name: Some(call.name) }, part)),
-            None => Some(Entry::Result(WireResult::of(part)?.key(), part)),
+            None => Some(Entry::Result(WireResult::from_part(part)?.key(), part)),
         })
     }
 
@@ -314,7 +316,7 @@ impl ResultCodec for Gemini {
         let parts = results.iter().map(|result| encode_result(table, result, names));
         let mut messages = user_message("parts", parts.collect());
         let attached = results.iter().zip(ids).flat_map(|(result, id)| {
-            let name = sanitize::name(FACTS.names, names.spell(&result.name)).into_owned();
+            let name = sanitize::name(FACTS.tools.names, names.spell(&result.name)).into_owned();
             attachments(table, result, id, name)
         });
         let attached = attached.flat_map(|(label, content)| {
@@ -330,7 +332,7 @@ fn encode_result(table: &MediaTable, result: &ToolResult, names: &WireNames) -> 
         Ok(output) => json!({"output": output_value(table, output)}),
         Err(error) => json!({"error": error.message()}),
     };
-    let name = sanitize::name(FACTS.names, names.spell(&result.name));
+    let name = sanitize::name(FACTS.tools.names, names.spell(&result.name));
     let mut answer = self::result(sendable_id(result.call_id.as_str()), &name, response);
     let contents = result.outcome.as_ref().map_or(&[][..], ToolOutput::content);
     let media = contents.iter().filter_map(|content| accepted(table.results, content));

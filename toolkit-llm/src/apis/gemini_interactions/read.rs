@@ -1,7 +1,8 @@
 //! Reads the steps of a response: calls, text and thoughts.
 
 use super::{FACTS, GeminiInteractions};
-use crate::call::{DecodedPayload, Message, WireCall};
+use crate::call::WireCall;
+use crate::call::received::{DecodedPayload, ReceivedMessage};
 use crate::codec::ResponseCodec;
 use crate::json::error::{failed, reported_error};
 use crate::json::fields::{Fields, text, unknown};
@@ -18,7 +19,7 @@ impl ResponseCodec for GeminiInteractions {
             Value::Array(steps) if steps.is_empty() || steps.iter().any(is_step) => message(steps, false),
             Value::Array(_) => return Err(WireError::new("[0]", "a step such as `function_call`")),
             Value::Object(_) if is_step(payload) => message(std::slice::from_ref(payload), false),
-            Value::Object(fields) => Message { is_whole: true, ..body(fields)? },
+            Value::Object(fields) => ReceivedMessage { is_whole: true, ..body(fields)? },
             _ => return Err(WireError::new("", "an interaction, a step or a list of steps")),
         };
         Ok(DecodedPayload { payload, messages: vec![message] })
@@ -43,12 +44,12 @@ impl ResponseCodec for GeminiInteractions {
 }
 
 /// Reads a list of steps as one message. If generation stopped early (`is_cut`), the last step is incomplete.
-fn message(steps: &[Value], is_cut: bool) -> Message<'_> {
+fn message(steps: &[Value], is_cut: bool) -> ReceivedMessage<'_> {
     let read = |step, is_cut| is_call(step).then(|| read_call(step, is_cut));
-    Message { is_whole: false, ..Message::of_list(steps, is_cut, read) }
+    ReceivedMessage { is_whole: false, ..ReceivedMessage::from_list(steps, is_cut, read) }
 }
 
-fn body(fields: &Fields) -> Result<Message<'_>, WireError> {
+fn body(fields: &Fields) -> Result<ReceivedMessage<'_>, WireError> {
     let status = fields.get("status").and_then(Value::as_str);
     match (fields.get("steps"), reported_error(fields)) {
         (Some(Value::Array(steps)), None) => {

@@ -2,33 +2,41 @@
 
 use crate::facts::Server;
 use crate::model::{Effort, Thinking};
-use crate::request::{InstructionsField, RequestBuilder, RequestFacts};
+use crate::request::{
+    AnswerFacts, InstructionsField, OptionFields, OutputForm, RequestBuilder, RequestFacts,
+};
 use serde_json::json;
 use toolkit_schema::__private::LoopExits;
 
 static FACTS: RequestFacts = RequestFacts {
     provider: "gcp.gemini",
     instructions: InstructionsField::Field("/system_instruction", |text| text.into()),
-    options: [
-        "generation_config/temperature",
-        "generation_config/top_p",
-        "generation_config/max_output_tokens",
-        "generation_config/stop_sequences",
-        "generation_config/seed",
-        "",
-        "",
-    ],
-    // "Cyclic references are unrolled to a limited degree and, as such, may only be used within non-required properties.
-    // (Nullable properties are not sufficient.)", from the reference of `responseJsonSchema`.
-    answer_loops: Some(LoopExits::OptionalMembers),
-    write_output: |builder, _, schema| {
-        let format = json!({"type": "text", "mime_type": "application/json", "schema": schema});
-        builder.set("/response_format", format);
+    options: OptionFields {
+        paths: [
+            "generation_config/temperature",
+            "generation_config/top_p",
+            "generation_config/max_output_tokens",
+            "generation_config/stop_sequences",
+            "generation_config/seed",
+            "",
+            "",
+        ],
+        ..OptionFields::PLAIN
+    },
+    output: OutputForm {
+        // "Cyclic references are unrolled to a limited degree and, as such, may only be used within non-required properties.
+        // (Nullable properties are not sufficient.)", from the reference of `responseJsonSchema`.
+        loops: Some(LoopExits::OptionalMembers),
+        write: |builder, _, schema| {
+            let format = json!({"type": "text", "mime_type": "application/json", "schema": schema});
+            builder.set("/response_format", format);
+        },
+        ..OutputForm::PLAIN
     },
     write_thinking,
     // The history contains all steps, so the provider need not store them.
     write_own: |builder, _| builder.set("/store", false),
-    signs_thinking: true,
+    answers: AnswerFacts { signs_thinking: true, ..AnswerFacts::PLAIN },
     ..RequestFacts::PLAIN
 };
 

@@ -2,7 +2,9 @@
 
 use super::media::{self, media_block, text_block};
 use super::{FACTS, GeminiInteractions};
-use crate::call::{Message, OutgoingCall, sanitize};
+use crate::call::outgoing::OutgoingCall;
+use crate::call::received::ReceivedMessage;
+use crate::call::sanitize;
 use crate::codec::{HistoryCodec, ResultCodec};
 use crate::definitions::EncodedToolConfig;
 use crate::definitions::declaration::{DefinitionCodec, DefinitionEncoder};
@@ -71,7 +73,7 @@ impl HistoryCodec for GeminiInteractions {
         (!is_dropped).then(|| step.clone())
     }
 
-    fn write_message(&self, _message: &Message<'_>, steps: Vec<Value>) -> Vec<Value> {
+    fn write_message(&self, _message: &ReceivedMessage<'_>, steps: Vec<Value>) -> Vec<Value> {
         steps
     }
 
@@ -99,7 +101,7 @@ pub(super) fn result(id: &str, name: &str, result: Value, is_error: bool) -> Val
 impl ResultCodec for GeminiInteractions {
     fn encode_results(&self, results: &[ToolResult], ids: &[String], names: &WireNames) -> Vec<Value> {
         let steps = results.iter().zip(ids).map(|(given, id)| {
-            let name = sanitize::name(FACTS.names, names.spell(&given.name));
+            let name = sanitize::name(FACTS.tools.names, names.spell(&given.name));
             match &given.outcome {
                 Ok(output) => result(id, &name, output_value(output), false),
                 Err(error) => result(id, &name, error.message().into(), true),

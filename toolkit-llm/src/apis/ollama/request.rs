@@ -2,21 +2,24 @@
 
 use crate::facts::Server;
 use crate::model::{Effort, Thinking};
-use crate::request::{RequestBuilder, RequestFacts};
+use crate::request::{ModelField, OptionFields, OutputForm, RequestBuilder, RequestFacts};
 
 static FACTS: RequestFacts = RequestFacts {
     provider: "ollama",
-    streams_by_default: true,
-    options: [
-        "options/temperature",
-        "options/top_p",
-        "options/num_predict",
-        "options/stop",
-        "options/seed",
-        "",
-        "",
-    ],
-    write_output: |builder, _, schema| builder.set("/format", schema),
+    model: Some(ModelField { streams_by_default: true, ..ModelField::PLAIN }),
+    options: OptionFields {
+        paths: [
+            "options/temperature",
+            "options/top_p",
+            "options/num_predict",
+            "options/stop",
+            "options/seed",
+            "",
+            "",
+        ],
+        ..OptionFields::PLAIN
+    },
+    output: OutputForm { write: |builder, _, schema| builder.set("/format", schema), ..OutputForm::PLAIN },
     write_thinking,
     ..RequestFacts::PLAIN
 };

@@ -3,7 +3,9 @@
 use super::{FACTS, Ollama};
 use crate::apis::chat_messages::ToolMessages;
 use crate::apis::openai::function_call;
-use crate::call::{Message, OutgoingCall, ids, sanitize};
+use crate::call::outgoing::OutgoingCall;
+use crate::call::received::ReceivedMessage;
+use crate::call::{ids, sanitize};
 use crate::codec::HistoryCodec;
 use crate::definitions::EncodedToolConfig;
 use crate::definitions::tool_config::ChoiceCodec;
@@ -51,7 +53,7 @@ impl HistoryCodec for Ollama {
         function_call(fields, call.name, call.arguments.into_object())
     }
 
-    fn write_message(&self, message: &Message<'_>, calls: Vec<Value>) -> Vec<Value> {
+    fn write_message(&self, message: &ReceivedMessage<'_>, calls: Vec<Value>) -> Vec<Value> {
         let mut fields = message.fields.cloned().unwrap_or_default();
         set(&mut fields, "role", "assistant");
         let content = fields.get("content").map(texts::whole).unwrap_or_default().into_owned();
@@ -86,7 +88,7 @@ impl ToolMessages for Ollama {
         // Results in the histories of other programs may have no name, and the server does not require one.
         let name = match result.name.as_str() {
             "" => Cow::Borrowed(""),
-            name => sanitize::name(FACTS.names, names.spell(name)),
+            name => sanitize::name(FACTS.tools.names, names.spell(name)),
         };
         message(&name, sendable_id(id), &text)
     }

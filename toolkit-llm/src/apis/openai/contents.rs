@@ -1,7 +1,7 @@
 //! Media items in user messages and beside results, in the form of Chat Completions.
 
 use crate::call::sanitize;
-use crate::facts::Facts;
+use crate::facts::ToolFacts;
 use crate::facts::media::{MediaKind, MediaTable, accepted, address, base64, canonical, file_name};
 use crate::history::results::{attachments, output_text, result_text, unsendable};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ pub(crate) struct Contents {
 
 impl Contents {
     /// Creates the media items in `table`, with the encoding that most servers accept.
-    pub(crate) const fn of(table: &'static MediaTable) -> Self {
+    pub(crate) const fn new(table: &'static MediaTable) -> Self {
         Self { table, write }
     }
 
@@ -61,7 +61,7 @@ impl Contents {
                 Err(error) => Cow::Borrowed(error.message()),
             };
             messages.push(json!({"role": "tool", "tool_call_id": id, "content": text}));
-            let name = sanitize::name(Facts::PLAIN.names, names.spell(&result.name)).into_owned();
+            let name = sanitize::name(ToolFacts::PLAIN.names, names.spell(&result.name)).into_owned();
             for (label, content) in attachments(self.table, result, id, name) {
                 attached.push(json!({"type": "text", "text": label}));
                 attached.extend(self.part(content));

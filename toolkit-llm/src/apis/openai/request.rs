@@ -1,27 +1,29 @@
 //! Requests of both APIs of OpenAI.
 
 use crate::model::{Effort, PromptCache, Thinking};
-use crate::request::{CacheSupport, RequestBuilder, RequestFacts, Tier};
+use crate::request::{CacheSupport, OptionFields, OutputForm, RequestBuilder, RequestFacts, Tier};
 use serde_json::{Value, json};
 use toolkit_schema::SchemaDialect;
 
 pub(crate) static OPENAI: RequestFacts = RequestFacts {
     provider: "openai",
-    options: [
-        "temperature",
-        "top_p",
-        "max_completion_tokens",
-        "stop",
-        "seed",
-        "metadata",
-        "safety_identifier",
-    ],
-    output_dialect: SchemaDialect::OpenAiStrict,
-    write_output,
+    options: OptionFields {
+        paths: [
+            "temperature",
+            "top_p",
+            "max_completion_tokens",
+            "stop",
+            "seed",
+            "metadata",
+            "safety_identifier",
+        ],
+        ..OptionFields::PLAIN
+    },
+    output: OutputForm { dialect: SchemaDialect::OpenAiStrict, write: write_output, ..OutputForm::PLAIN },
     write_thinking: |builder| {
         if builder.request.options.show_thinking {
             // Servers with this API either always return the reasoning or never do.
-            builder.lose("show_thinking", builder.facts.no_field);
+            builder.lose("show_thinking", builder.facts.options.no_field);
         }
         write_effort(builder, "/reasoning_effort");
     },

@@ -1,8 +1,10 @@
 //! Reads the messages of a response: calls, text and reasoning.
 
 use super::{FACTS, OpenAiChat};
+use crate::call::WireCall;
+use crate::call::arguments::Arguments;
 use crate::call::known_calls::is_same_object;
-use crate::call::{Arguments, DecodedPayload, Message, MessagePart, WireCall};
+use crate::call::received::{DecodedPayload, MessagePart, ReceivedMessage};
 use crate::codec::ResponseCodec;
 use crate::json::error::{Report, check_role, failed};
 use crate::json::fields::{Fields, element, field, only, optional, set, text};
@@ -49,7 +51,7 @@ impl ResponseCodec for OpenAiChat {
         // In streams, Moonshot reports the counts in the last choice, and Groq in a field of its own.
         let places = ["/usage", "/choices/0/usage", "/x_groq/usage"];
         let counts = places.iter().filter_map(|at| reading.payload.pointer(at));
-        let mut read = counts.map(|counts| (counts, Usage::read(&json!({"usage": counts}), &FACTS)));
+        let mut read = counts.map(|counts| (counts, Usage::read(&json!({"usage": counts}), &FACTS.usage)));
         let Some((counts, usage)) = read.find(|(_, usage)| !usage.is_empty()) else { return };
         response.usage = usage;
         let read_count = |name: &str| counts.get(name).and_then(count).unwrap_or_default();
@@ -65,14 +67,14 @@ impl ResponseCodec for OpenAiChat {
 }
 
 /// Reads a response body. If at least one message is valid, damaged messages are accepted, too.
-fn body(fields: &Fields) -> Result<Vec<Message<'_>>, WireError> {
+fn body(fields: &Fields) -> Result<Vec<ReceivedMessage<'_>>, WireError> {
     let choices = fields.get("choices").and_then(Value::as_array).into_iter().flatten();
     let read = choices.enumerate().filter_map(|(index, choice)| {
         let fields = choice.get("message")?.as_object()?;
         let path = field(&element("choices", index), "message");
         Some((fields, message(fields, is_cut(choice), &path)))
     });
-    let read: Vec<(&Fields, Result<Message<'_>, WireError>)> = read.collect();
+    let read: Vec<(&Fields, Result<ReceivedMessage<'_>, WireError>)> = read.collect();
     if read.is_empty() {
         return Err(no_message(fields));
     }
@@ -81,7 +83,11 @@ fn body(fields: &Fields) -> Result<Vec<Message<'_>>, WireError> {
         message.or_else(|error| {
             // A value that is not a list is read as one damaged call.
             let calls = fields.get("tool_calls").map(std::slice::from_ref).unwrap_or_default();
-            if has_valid { Ok(Message { fields: Some(fields), ..of_calls(calls) }) } else { Err(error) }
+            if has_valid {
+                Ok(ReceivedMessage { fields: Some(fields), ..of_calls(calls) })
+            } else {
+                Err(error)
+            }
         })
     });
     messages.collect()
@@ -93,7 +99,7 @@ fn is_message(fields: &Fields) -> bool {
 
 /// Parses a message that is not inside a choice. Messages with other roles and messages of other APIs look similar, and
 /// are refused.
-fn lone_message(fields: &Fields) -> Result<Message<'_>, WireError> {
+fn lone_message(fields: &Fields) -> Result<ReceivedMessage<'_>, WireError> {
     if fields.get("type").is_some_and(|kind| kind == "message") {
         return Err(WireError::new("type", "no such field, which messages of other APIs have"));
     }
@@ -101,12 +107,12 @@ fn lone_message(fields: &Fields) -> Result<Message<'_>, WireError> {
     message(fields, false, "")
 }
 
-fn of_calls(calls: &[Value]) -> Message<'_> {
+fn of_calls(calls: &[Value]) -> ReceivedMessage<'_> {
     let read = |json, is_cut| Some(read_call(json, is_cut));
-    Message { is_whole: false, ..Message::of_parts(calls, None, read) }
+    ReceivedMessage { is_whole: false, ..ReceivedMessage::from_parts(calls, None, read) }
 }
 
-fn message<'a>(fields: &'a Fields, is_cut: bool, path: &str) -> Result<Message<'a>, WireError> {
+fn message<'a>(fields: &'a Fields, is_cut: bool, path: &str) -> Result<ReceivedMessage<'a>, WireError> {
     let calls = optional(fields, path, "tool_calls", "a list of calls", Value::as_array)?;
     let calls = calls.map_or(&[][..], Vec::as_slice);
     // `tool_calls` replaced `function_call` in November 2023. Some servers still write the older field, and
@@ -122,7 +128,7 @@ fn message<'a>(fields: &'a Fields, is_cut: bool, path: &str) -> Result<Message<'
     let calls = calls.iter().chain(legacy).enumerate();
     let parts =
         calls.map(|(at, json)| MessagePart::Call(read_call(json, is_cut && at + 1 == count))).collect();
-    Ok(Message { fields: Some(fields), parts, is_whole: true })
+    Ok(ReceivedMessage { fields: Some(fields), parts, is_whole: true })
 }
 
 fn is_cut(choice: &Value) -> bool {
@@ -138,7 +144,7 @@ fn no_message(fields: &Fields) -> WireError {
 pub(super) fn reported_error(fields: &Fields) -> Option<Report> {
     let choices = || fields.get("choices").and_then(Value::as_array).into_iter().flatten();
     let in_choice = || choices().find_map(|choice| choice.get("error").filter(|error| !error.is_null()));
-    crate::json::error::reported_error(fields).or_else(|| in_choice().map(Report::of))
+    crate::json::error::reported_error(fields).or_else(|| in_choice().map(Report::read))
 }
 
 /// Returns the texts of a message or a delta, each with `true` for reasoning.
@@ -187,7 +193,7 @@ pub(super) fn is_empty(call: &WireCall<'_>) -> bool {
 
 /// Returns the arguments or the custom input of a call as text.
 pub(super) fn text_of<'a>(call: &WireCall<'a>) -> Cow<'a, str> {
-    Arguments::of(call.input, false).into_text()
+    Arguments::from_value(call.input, false).into_text()
 }
 
 /// Reads an element of `tool_calls`. The element is `{id, type, function: {name, arguments}}`, or

@@ -2,7 +2,7 @@
 
 use crate::apis::openai::request::{OPENAI, write_key};
 use crate::facts::Server;
-use crate::request::{CacheSupport, RequestFacts};
+use crate::request::{CacheSupport, OptionFields, RequestFacts};
 use toolkit_schema::SchemaLoss;
 
 /// The reason reported for an option whose field only some servers with the API understand.
@@ -10,8 +10,11 @@ const STANDARD: &str = "only the standard fields of the API are sent";
 
 /// A server that understands only the fields that all servers with the API have.
 static STANDARD_ONLY: RequestFacts = RequestFacts {
-    options: ["temperature", "top_p", "max_tokens", "stop", "seed", "", ""],
-    no_field: STANDARD,
+    options: OptionFields {
+        paths: ["temperature", "top_p", "max_tokens", "stop", "seed", "", ""],
+        no_field: STANDARD,
+        ..OPENAI.options
+    },
     write_thinking: |builder| builder.lose_thinking(STANDARD),
     write_cache: |builder, _| {
         builder.lose("prompt_cache", STANDARD);
@@ -31,7 +34,10 @@ static STANDARD_ONLY: RequestFacts = RequestFacts {
 };
 
 static MISTRAL: RequestFacts = RequestFacts {
-    options: ["temperature", "top_p", "max_tokens", "stop", "random_seed", "metadata", ""],
+    options: OptionFields {
+        paths: ["temperature", "top_p", "max_tokens", "stop", "random_seed", "metadata", ""],
+        ..OPENAI.options
+    },
     write_cache: |builder, cache| CacheSupport { lifetime: false, ..write_key(builder, cache) },
     // Mistral always reports the usage.
     write_own: |_, _| {},

@@ -83,7 +83,7 @@ impl PartCodec for OpenAiChat {
         let Value::Object(mut fields) = call.json.take() else { return };
         fields.entry("id").or_insert(Value::Null);
         set(&mut fields, "type", kind);
-        let members = [("name", call.name.as_str().into()), (text, call.text.as_str().into())];
+        let members = [("name", call.name.as_str().into()), (text, (*call.text).into())];
         call.json = nested_call(fields, kind, members);
     }
 }
@@ -157,7 +157,7 @@ fn push_message(
 /// may be incomplete.
 fn close(message: &mut StreamedMessage, is_cut: bool, all: bool) {
     let parts = &mut message.parts;
-    let last = [parts.current, parts.last()];
+    let last = [parts.known.current, parts.last()];
     let count = parts.len();
     // Some servers send the older `function_call` together with `tool_calls` for the same call.
     let legacy = legacy(&message.fields).cloned();

@@ -4,7 +4,8 @@ use super::read::{TEXTS, content_is_empty};
 use super::{FACTS, OpenAiChat};
 use crate::apis::openai::contents::Contents;
 use crate::apis::openai::{Form, nested_call};
-use crate::call::{Message, OutgoingCall};
+use crate::call::outgoing::OutgoingCall;
+use crate::call::received::ReceivedMessage;
 use crate::codec::{HistoryCodec, ResultCodec};
 use crate::definitions::declaration::{DefinitionCodec, DefinitionEncoder};
 use crate::facts::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls};
@@ -65,7 +66,7 @@ impl HistoryCodec for OpenAiChat {
         None
     }
 
-    fn write_message(&self, message: &Message<'_>, calls: Vec<Value>) -> Vec<Value> {
+    fn write_message(&self, message: &ReceivedMessage<'_>, calls: Vec<Value>) -> Vec<Value> {
         let mut fields = message.fields.cloned().unwrap_or_default();
         set(&mut fields, "role", "assistant");
         texts::settle(&mut fields, &TEXTS);
@@ -92,7 +93,10 @@ impl HistoryCodec for OpenAiChat {
         if !text.is_empty() {
             set(&mut fields, "content", text);
         }
-        self.write_message(&Message { fields: Some(&fields), parts: Vec::new(), is_whole: true }, calls)
+        self.write_message(
+            &ReceivedMessage { fields: Some(&fields), parts: Vec::new(), is_whole: true },
+            calls,
+        )
     }
 
     fn encode_user(&self, contents: &[Content]) -> Value {
@@ -116,7 +120,7 @@ fn write_audio(fields: &mut Fields) {
     }
 }
 
-const OPENAI: Contents = Contents::of(&MEDIA);
+const OPENAI: Contents = Contents::new(&MEDIA);
 
 impl ResultCodec for OpenAiChat {
     fn encode_results(&self, results: &[ToolResult], ids: &[String], names: &WireNames) -> Vec<Value> {

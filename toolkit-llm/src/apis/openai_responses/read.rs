@@ -2,7 +2,8 @@
 
 use super::client::CallKind;
 use super::{CUSTOM, FACTS, FUNCTION, OpenAiResponses};
-use crate::call::{self, DecodedPayload, Message, WireCall};
+use crate::call::received::{DecodedPayload, ReceivedMessage};
+use crate::call::{self, WireCall};
 use crate::codec::ResponseCodec;
 use crate::hosted::{HostedCall, HostedPart};
 use crate::json::error::{check_role, failed, reported_error};
@@ -49,7 +50,7 @@ impl ResponseCodec for OpenAiResponses {
                 check_role(fields, "assistant", "messages")?;
                 message(std::slice::from_ref(payload), false)
             }
-            Value::Object(fields) => Message { is_whole: true, ..body(fields)? },
+            Value::Object(fields) => ReceivedMessage { is_whole: true, ..body(fields)? },
             _ => return Err(WireError::new("", "a response, an item or a list of items")),
         };
         Ok(DecodedPayload { payload, messages: vec![message] })
@@ -81,11 +82,11 @@ impl ResponseCodec for OpenAiResponses {
 
 /// Reads a list of items as one message. If generation stopped early (`is_cut`), the last item is read as
 /// incomplete.
-fn message(list: &[Value], is_cut: bool) -> Message<'_> {
-    Message { is_whole: false, ..Message::of_list(list, is_cut, read_call) }
+fn message(list: &[Value], is_cut: bool) -> ReceivedMessage<'_> {
+    ReceivedMessage { is_whole: false, ..ReceivedMessage::from_list(list, is_cut, read_call) }
 }
 
-fn body(fields: &Fields) -> Result<Message<'_>, WireError> {
+fn body(fields: &Fields) -> Result<ReceivedMessage<'_>, WireError> {
     let is_cut = fields.get("status").is_some_and(|status| status == "incomplete");
     match (fields.get("output"), reported_error(fields)) {
         (Some(Value::Array(list)), error) if error.is_none() || !list.is_empty() => Ok(message(list, is_cut)),
@@ -179,7 +180,7 @@ pub(super) fn read_hosted(item: &Value) -> Option<HostedPart> {
         name => name.unwrap_or(call),
     };
     if let Some([_, output]) = HOSTED_OUTPUTS.iter().find(|[output, _]| *output == kind) {
-        let call = HostedCall::of(item, kind, name, None);
+        let call = HostedCall::from_part(item, kind, name, None);
         return Some(HostedPart::Output(call.with_output(item.get(*output))));
     }
     let known = HOSTED_CALLS.iter().find(|[call, ..]| *call == kind);
@@ -187,7 +188,7 @@ pub(super) fn read_hosted(item: &Value) -> Option<HostedPart> {
         return None;
     }
     let [_, arguments, output] = known.copied().unwrap_or_default();
-    let mut call = HostedCall::of(item, kind, name, item.get(arguments));
+    let mut call = HostedCall::from_part(item, kind, name, item.get(arguments));
     call.server = text(item, "server_label").to_owned();
     let failed = item.get("error").filter(|error| !error.is_null());
     Some(HostedPart::Call(call.with_output(failed.or_else(|| item.get(output)))))

@@ -5,7 +5,7 @@ use super::{CUSTOM, CUSTOM_OUTPUT, FACTS, FUNCTION, FUNCTION_OUTPUT, OpenAiRespo
 use crate::call::WireCall;
 use crate::call::pairing::{CallKey, Entry, NO_OUTPUT};
 use crate::codec::RepairCodec;
-use crate::facts::result_rule::{CallIds, ResultPlace, ResultRule};
+use crate::facts::result_rule::{RequiredIds, ResultPlace, ResultRule};
 use crate::json::fields::{Fields, copy, kind, set, set_at, text};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -15,7 +15,7 @@ use toolkit_schema::SchemaLoss;
 /// Results stay at their positions. A missing result is added after all calls of the turn, so that parallel calls stay
 /// together. The service requires ids, but not all servers send them.
 pub(super) const RESULTS: ResultRule =
-    ResultRule { place: ResultPlace::AfterCall, in_call_order: false, ids: CallIds::Required };
+    ResultRule { place: ResultPlace::AfterCall, in_call_order: false, ids: RequiredIds::Required };
 
 impl RepairCodec for OpenAiResponses {
     fn entries<'a>(&self, item: &'a Value) -> Vec<(usize, Entry<'a>)> {

@@ -7,15 +7,23 @@ use crate::apis::openai::request::{OPENAI, TIERS, write_effort};
 use crate::facts::Server;
 use crate::message::{Message, NativeMessages};
 use crate::model::{ModelRequest, ServerState, Thinking};
-use crate::request::{InstructionsField, RequestBuilder, RequestFacts};
+use crate::request::{
+    AnswerFacts, InstructionsField, OptionFields, OutputForm, RequestBuilder, RequestFacts, StoredMessages,
+};
 use serde_json::{Value, json};
 
 static FACTS: RequestFacts = RequestFacts {
     instructions: InstructionsField::Field("/instructions", |text| text.into()),
-    options: ["temperature", "top_p", "max_output_tokens", "", "", "metadata", "safety_identifier"],
-    write_output: |builder, name, schema| {
-        let format = json!({"type": "json_schema", "name": name, "strict": true, "schema": schema});
-        builder.set("/text/format", format);
+    options: OptionFields {
+        paths: ["temperature", "top_p", "max_output_tokens", "", "", "metadata", "safety_identifier"],
+        ..OPENAI.options
+    },
+    output: OutputForm {
+        write: |builder, name, schema| {
+            let format = json!({"type": "json_schema", "name": name, "strict": true, "schema": schema});
+            builder.set("/text/format", format);
+        },
+        ..OPENAI.output
     },
     write_thinking: |builder| {
         if builder.request.options.show_thinking {
@@ -25,10 +33,8 @@ static FACTS: RequestFacts = RequestFacts {
     },
     tiers: Some(TIERS),
     write_own: |builder, _| write_state(builder),
-    keeps_conversations: true,
-    new_messages,
-    resent,
-    signs_thinking: true,
+    stored: StoredMessages { keeps_conversations: true, new_messages, resent },
+    answers: AnswerFacts { signs_thinking: true, ..OPENAI.answers },
     ..OPENAI
 };
 

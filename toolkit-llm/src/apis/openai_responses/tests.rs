@@ -193,8 +193,8 @@ proptest! {
         let encoded = OpenAiResponses.encode_calls(&calls, &WireNames::default());
         for (written, encoded) in history.iter().zip(&encoded) {
             prop_assert_eq!(&written["call_id"], &encoded["call_id"]);
-            prop_assert!(FACTS.names.accepts(written["call_id"].as_str().unwrap()));
-            prop_assert!(FACTS.names.accepts(written["name"].as_str().unwrap()));
+            prop_assert!(FACTS.tools.names.accepts(written["call_id"].as_str().unwrap()));
+            prop_assert!(FACTS.tools.names.accepts(written["name"].as_str().unwrap()));
             if written["type"] == "custom_tool_call" {
                 prop_assert!(written["input"].is_string());
             } else {

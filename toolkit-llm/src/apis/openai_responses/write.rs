@@ -4,7 +4,8 @@ use super::client::{self, APPROVAL, CallKind, SEARCH};
 use super::outputs::{content_part, text_part};
 use super::{CUSTOM, FACTS, NAMESPACE, OpenAiResponses};
 use crate::apis::openai::Form;
-use crate::call::{Message, Origin, OutgoingCall};
+use crate::call::outgoing::{Origin, OutgoingCall};
+use crate::call::received::ReceivedMessage;
 use crate::codec::{HistoryCodec, ResultCodec};
 use crate::definitions::DefinitionOptions;
 use crate::definitions::declaration::{DefinitionCodec, DefinitionEncoder, take_named};
@@ -183,7 +184,7 @@ impl HistoryCodec for OpenAiResponses {
         Some(item.into())
     }
 
-    fn write_message(&self, message: &Message<'_>, mut items: Vec<Value>) -> Vec<Value> {
+    fn write_message(&self, message: &ReceivedMessage<'_>, mut items: Vec<Value>) -> Vec<Value> {
         // The turn was cut off during reasoning if it ends with a reasoning item. The service refuses such a
         // turn ("without its required following item").
         while message.is_whole && items.last().is_some_and(|item| text(item, "type") == "reasoning") {

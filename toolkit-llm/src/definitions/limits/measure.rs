@@ -29,7 +29,7 @@ pub(crate) struct Measure {
 const LARGE_ENUM: usize = 250;
 
 impl Measure {
-    pub(crate) fn of(schema: &Value) -> Self {
+    pub(crate) fn new(schema: &Value) -> Self {
         let mut measure = Self::default();
         each_schema(schema, &mut |schema, depth| measure.add(schema, depth));
         measure
@@ -102,6 +102,6 @@ mod tests {
             optional: 4,
             unions: 2,
         };
-        assert_eq!(Measure::of(&schema), expected);
+        assert_eq!(Measure::new(&schema), expected);
     }
 }

@@ -101,7 +101,7 @@ impl HistoryWriter<'_> {
         let table = table.or_else(|| self.codec.facts().media_table(self.generation));
         let Some(table) = table else { return Vec::new() };
         let losses = contents.iter().enumerate();
-        let is_readable = self.codec.facts().is_readable;
+        let is_readable = self.codec.facts().media.is_readable;
         let losses = losses.filter_map(|(index, content)| {
             table.loss(content, is_result, format!("{path}/{index}"), is_readable)
         });

@@ -26,7 +26,7 @@ fn turns(format: ApiFormat, calls: &[usize]) -> Vec<(Vec<Value>, Vec<Value>)> {
 }
 
 fn repaired(format: ApiFormat, state: Option<&str>, history: &[Value]) -> Vec<Value> {
-    let field = format.codec().facts().messages;
+    let field = format.codec().facts().fields.messages;
     let mut body = Map::from_iter([(field.to_owned(), json!(history))]);
     body.extend(state.map(|name| (name.to_owned(), json!("kept_1"))));
     format.repair_request(&mut body);
@@ -51,7 +51,7 @@ proptest! {
             let (kept, new) = turns.split_at(cut.index(turns.len()));
             let mut rest: Vec<Value> = new[0].1.clone();
             rest.extend(new[1..].iter().flat_map(|(said, replies)| [said.clone(), replies.clone()].concat()));
-            for state in format.codec().facts().server_state {
+            for state in format.codec().facts().fields.server_state {
                 prop_assert_eq!(&repaired(format, Some(state), &rest), &rest, "{} after {}", format, kept.len());
             }
             // If the request has no such field, the results have no call, so they are removed.

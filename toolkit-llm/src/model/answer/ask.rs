@@ -1,56 +1,50 @@
 //! Asks a model for a value.
 
-use super::tool::{AnswerTools, instructions};
-use super::{Answer, AnswerMode};
-use crate::message::{AssistantMessage, Message, ModelResponse, ToolMessage, UserMessage};
-use crate::model::answer::AnswerReader;
-use crate::model::{Bill, ChatModel, ChatSpan, ModelError, ModelErrorKind, ModelRequest, OutputFormat};
+use super::{Answer, AnswerFormat, AnswerReader, FinalAnswer};
+use crate::message::{AssistantMessage, Message, ToolMessage, UserMessage};
+use crate::model::{Bill, ChatModel, ChatSpan, ModelError, ModelErrorKind, ModelRequest};
 use crate::response::FinishReason;
-use std::sync::Arc;
-use toolkit_core::{BuildError, ErrorKind, ToolChoice, ToolError, ToolParams, ToolResult};
-
-/// The maximum number of answers that a model may give.
-const ATTEMPTS: u32 = 3;
+use toolkit_core::{BuildError, ErrorKind, ToolError, ToolParams, ToolResult};
 
 /// Asks `model` until it gives a valid answer, as [`ChatModel::ask`] documents.
 pub(crate) async fn ask<T: ToolParams + Send + 'static>(
     model: &impl ChatModel,
-    request: ModelRequest,
+    mut request: ModelRequest,
 ) -> Result<Answer<T>, ModelError> {
-    let reader = AnswerReader::<T>::new().map_err(of_build)?;
-    let mut question = Question::new(model, request, &reader)?;
+    let reader = AnswerReader::<T>::new(None, AnswerFormat::ATTEMPTS).map_err(of_build)?;
+    let mut answer = FinalAnswer::new(Some(&reader.format), false);
     let mut failed = Bill::default();
-    let mut attempt = 1;
     loop {
-        let mut request = question.request();
-        let span = ChatSpan::unless_open(model, &mut request, false);
-        let response = match span.respond(model.respond(request)).await {
+        let choice = &request.tool_use.choice;
+        answer.begin_request(model, request.tools.clone(), &request.options, choice).map_err(of_build)?;
+        let mut asked = request.clone();
+        answer.add_to(&mut asked);
+        let span = ChatSpan::unless_open(model, &mut asked, false);
+        let response = match span.respond(model.respond(asked)).await {
             Ok(response) => response,
-            Err(error)
-                if error.kind == ModelErrorKind::InvalidRequest && question.mode != AnswerMode::Text =>
-            {
-                question.mode = AnswerMode::Text;
-                question.tools = None;
-                continue;
-            }
+            Err(error) if answer.falls_back(&error) => continue,
             Err(error) => return Err(error.after(failed)),
         };
         if response.finish == FinishReason::Refused {
             let text = format!("the model refused: {}", response.message.text);
             return Err(ModelError::new(ModelErrorKind::Blocked, text).with_partial(response).after(failed));
         }
-        let invalid = match question.read(&reader, &response).await {
+        let read = match response.message.calls.iter().find(|call| answer.is_in(call)) {
+            Some(call) => reader.decode(call.arguments.as_str()).await,
+            None => reader.read(&response.message.text).await,
+        };
+        let invalid = match read {
             Ok(value) => return Ok(Answer { value, response: response.after(failed) }),
             Err(invalid) => invalid,
         };
-        if attempt == ATTEMPTS {
+        if !answer.repeat() {
             let text = format!("no answer was valid; the last: {invalid}");
             let error = ModelError::new(ModelErrorKind::InvalidAnswer, text);
             return Err(error.with_partial(response).after(failed));
         }
         failed += response.billed();
-        attempt += 1;
-        question.repair(response, &invalid);
+        let feedback = answer.feedback(&invalid, &response.finish);
+        request.messages.extend(repair(response.message, feedback));
     }
 }
 
@@ -58,108 +52,30 @@ fn of_build(error: BuildError) -> ModelError {
     ModelError::new(ModelErrorKind::InvalidRequest, format!("the type of the answer is no schema: {error}"))
 }
 
-/// A request for a value, with the answers so far.
-struct Question {
-    request: ModelRequest,
-    format: OutputFormat,
-    mode: AnswerMode,
-    /// The tools with the answer tool, in the mode [`Tool`](AnswerMode::Tool).
-    tools: Option<AnswerTools>,
-    is_repair: bool,
-}
-
-impl Question {
-    fn new<T: ToolParams + Send + 'static>(
-        model: &impl ChatModel,
-        request: ModelRequest,
-        reader: &AnswerReader<T>,
-    ) -> Result<Self, ModelError> {
-        let format = reader.format().clone();
-        let may_call = request.tool_use.choice != ToolChoice::None;
-        let has_tools = !request.tools.is_empty() || !request.options.hosted.is_empty();
-        // Some servers enforce the schema from the first token on. If there are also tools, the model would then invent
-        // an answer instead of calling a tool.
-        let mode = if !(has_tools && may_call) && model.output_losses(&format).is_empty() {
-            AnswerMode::Native
-        } else if may_call {
-            AnswerMode::Tool
-        } else {
-            AnswerMode::Text
-        };
-        let tools = (mode == AnswerMode::Tool).then(|| AnswerTools::new(request.tools.clone(), &format));
-        let tools = tools.transpose().map_err(of_build)?;
-        Ok(Self { request, format, mode, tools, is_repair: false })
+/// Returns the invalid answer and the feedback for it, as messages. The feedback is the result of each call, because no tool
+/// has run.
+fn repair(answer: AssistantMessage, feedback: String) -> [Message; 2] {
+    let mut results = Vec::new();
+    for call in &answer.calls {
+        results.push(ToolResult::of(call, Err(ToolError::new(ErrorKind::Denied, feedback.as_str()))));
     }
-
-    /// Returns the next request to the model.
-    fn request(&self) -> ModelRequest {
-        let mut request = self.request.clone();
-        let tool = self.tools.as_ref().map(|tools| tools.name.as_str());
-        if !request.instructions.is_empty() {
-            request.instructions.push_str("\n\n");
-        }
-        request.instructions.push_str(&instructions(tool, &self.format.schema, self.is_repair));
-        let output = (self.mode == AnswerMode::Native).then(|| self.format.clone());
-        if request.options.output != output {
-            Arc::make_mut(&mut request.options).output = output;
-        }
-        if let Some(tools) = &self.tools {
-            request.tools = tools.all.clone();
-            match &mut request.tool_use.choice {
-                ToolChoice::Allowed { names, .. } if !self.is_repair => names.push(tools.name.clone()),
-                choice if self.is_repair => *choice = ToolChoice::Tool(tools.name.clone()),
-                _ => {}
-            }
-        }
-        request
-    }
-
-    /// Decodes the answer: the arguments of the call of the answer tool, or the text.
-    ///
-    /// # Errors
-    /// A message for the model that describes all violations.
-    async fn read<T: ToolParams + Send + 'static>(
-        &self,
-        reader: &AnswerReader<T>,
-        response: &ModelResponse,
-    ) -> Result<T, String> {
-        let tool = self.tools.as_ref().map(|tools| tools.name.as_str());
-        let mut calls = response.message.calls.iter();
-        match calls.find(|call| Some(call.name.as_str()) == tool) {
-            Some(call) => reader.decode(call.arguments.as_str()).await,
-            None => reader.read(&response.message.text).await,
-        }
-    }
-
-    /// Adds an invalid answer to the messages, and asks for another one.
-    fn repair(&mut self, response: ModelResponse, invalid: &str) {
-        let message: AssistantMessage = response.message;
-        let feedback = format!("Your answer is not of the form that was asked for: {invalid}");
-        self.is_repair = true;
-        let results: Vec<ToolResult> = message
-            .calls
-            .iter()
-            .map(|call| ToolResult::of(call, Err(ToolError::new(ErrorKind::Denied, feedback.as_str()))))
-            .collect();
-        let messages = &mut self.request.messages;
-        messages.push(Message::Assistant(message));
-        if results.is_empty() {
-            let again = format!("{feedback}\nAnswer again, with JSON of that form and nothing else.");
-            messages.push(Message::User(UserMessage::feedback(again)));
-        } else {
-            messages.push(Message::Tool(ToolMessage::new(results)));
-        }
-    }
+    let feedback = if results.is_empty() {
+        Message::User(UserMessage::feedback(feedback))
+    } else {
+        Message::Tool(ToolMessage::new(results))
+    };
+    [Message::Assistant(answer), feedback]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::ModelResponse;
     use crate::model::options::ModelOptions;
     use crate::model::scripted::ScriptedModel;
     use crate::response::Usage;
     use toolkit_core::schemars::JsonSchema;
-    use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
+    use toolkit_core::{ClosureTool, ToolCall, ToolChoice, ToolRegistry};
 
     #[derive(Debug, PartialEq, serde::Deserialize, JsonSchema)]
     #[schemars(crate = "toolkit_core::schemars")]
@@ -203,6 +119,25 @@ mod tests {
         assert!(first.options.output.is_some());
         assert_eq!(second.options.output, None);
         assert!(second.instructions.contains("population"));
+    }
+
+    #[tokio::test]
+    async fn a_repair_asks_for_the_form_of_its_request_and_forbids_other_calls() {
+        let cut = ModelResponse::text(r#"{"name": "Os"#).with_finish(FinishReason::Length);
+        let call = ToolCall::new("1", "final_answer", OSLO);
+        let model = ScriptedModel::new().response(cut).response(ModelResponse::calls([call]));
+        let request = ModelRequest::from("Where?").with_tools(tools());
+        assert_eq!(model.ask::<City>(request.clone()).await.unwrap().value, oslo());
+        let feedback = model.requests()[1].messages.last().map(Message::to_text).unwrap_or_default();
+        let expected = "\nIt was cut off: be shorter.\nAnswer again, by calling the tool `final_answer`.";
+        assert!(feedback.ends_with(expected), "{feedback}");
+
+        let refused = ModelError::from_status(400, "tools are not supported");
+        let model = ScriptedModel::new().error(refused).call("look", "{}").text(OSLO);
+        assert_eq!(model.ask::<City>(request).await.unwrap().value, oslo());
+        let choices: Vec<_> = model.requests().into_iter().map(|request| request.tool_use.choice).collect();
+        assert_eq!(choices, [ToolChoice::Auto, ToolChoice::Auto, ToolChoice::None]);
+        assert!(model.requests()[2].tools.contains("look"));
     }
 
     #[tokio::test]

@@ -1,4 +1,4 @@
-//! The tool whose arguments are the answer, and the instructions for it.
+//! The tool whose arguments are the answer, and the texts that ask for an answer.
 
 use crate::model::OutputFormat;
 use serde_json::Value;
@@ -14,13 +14,13 @@ const TOOL: &str = "final_answer";
 
 /// Tools together with a tool whose arguments are the final answer.
 #[derive(Debug)]
-pub struct AnswerTools {
+pub(super) struct AnswerTools {
     /// The name of the answer tool.
-    pub name: String,
+    pub(super) name: String,
     /// The tools without the answer tool.
-    pub own: Arc<ToolRegistry>,
+    pub(super) own: Arc<ToolRegistry>,
     /// The tools with the answer tool.
-    pub all: Arc<ToolRegistry>,
+    pub(super) all: Arc<ToolRegistry>,
 }
 
 impl AnswerTools {
@@ -28,7 +28,7 @@ impl AnswerTools {
     ///
     /// # Errors
     /// [`BuildError`] if the schema of the answer is not that of a tool.
-    pub fn new(own: Arc<ToolRegistry>, format: &OutputFormat) -> Result<Self, BuildError> {
+    pub(super) fn new(own: Arc<ToolRegistry>, format: &OutputFormat) -> Result<Self, BuildError> {
         let mut all = (*own).clone();
         let mut name = TOOL.to_owned();
         let mut number = 1_u32;
@@ -51,8 +51,7 @@ fn is_taken(problem: &BuildProblem) -> bool {
 
 /// Returns the instructions for an answer with this schema: by calling `tool` if there is one, or as text. If
 /// `is_repair` is `true`, an earlier answer was invalid.
-#[must_use]
-pub fn instructions(tool: Option<&str>, schema: &Value, is_repair: bool) -> String {
+pub(super) fn instructions(tool: Option<&str>, schema: &Value, is_repair: bool) -> String {
     match tool {
         Some(name) if is_repair => format!(
             "Give your final answer by calling the tool `{name}`. Its arguments fit this schema:\n{schema}"
@@ -65,6 +64,13 @@ pub fn instructions(tool: Option<&str>, schema: &Value, is_repair: bool) -> Stri
              nothing else:\n{schema}"
         ),
     }
+}
+
+/// Returns the message that asks a model for another answer. `invalid` describes what is wrong with the last one, and `again`
+/// says how to answer.
+#[must_use]
+pub fn feedback(invalid: &str, again: &str) -> String {
+    format!("Your answer is not of the form that was asked for: {invalid}\n{again}")
 }
 
 /// The answer tool. Its arguments are decoded by the program that asks, so the tool never runs.

@@ -4,13 +4,8 @@ use crate::message::{AssistantMessage, Message, ModelResponse};
 use crate::model::ModelRequest;
 use crate::response::FinishReason;
 use serde_json::{Value, json};
+use toolkit_core::__private::trace::OpenSpan;
 use toolkit_core::{Content, RawArguments, ToolDefinition};
-use tracing::Span;
-
-/// Returns the text, or `None` if it is empty. The span leaves out an attribute that is `None`.
-pub(super) fn present(text: &str) -> Option<&str> {
-    Some(text).filter(|text| !text.is_empty())
-}
 
 /// Returns the items as a JSON list, because attributes of `tracing` cannot be lists. Returns `None` if there
 /// are no items.
@@ -19,7 +14,7 @@ pub(super) fn list<T: AsRef<str>>(items: &[T]) -> Option<String> {
 }
 
 /// Adds the instructions, the messages and the tools of a request to a span.
-pub(super) fn content_of_request(span: &Span, request: &ModelRequest) {
+pub(super) fn content_of_request(span: &OpenSpan, request: &ModelRequest) {
     if !request.instructions.is_empty() {
         let instructions = json!([{"type": "text", "content": request.instructions}]);
         span.record("gen_ai.system_instructions", instructions.to_string());
@@ -33,7 +28,7 @@ pub(super) fn content_of_request(span: &Span, request: &ModelRequest) {
 }
 
 /// Adds the message of a response to a span.
-pub(super) fn content_of_response(span: &Span, response: &ModelResponse) {
+pub(super) fn content_of_response(span: &OpenSpan, response: &ModelResponse) {
     let ModelResponse { message, finish, .. } = response;
     let message = json!([{
         "role": "assistant", "parts": parts(message), "finish_reason": finish_reason(finish),

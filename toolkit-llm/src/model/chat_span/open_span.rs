@@ -1,7 +1,7 @@
 //! A `chat` span that is open, and the measurements at its end.
 
 use super::ChatCaller;
-use super::attributes::{content_of_request, content_of_response, finish_reason, list, present};
+use super::attributes::{content_of_request, content_of_response, finish_reason, list};
 use crate::message::ModelResponse;
 use crate::model::{ChatModel, ModelError, ModelRequest, ModelStream};
 use crate::stream::StreamEvent;
@@ -10,24 +10,22 @@ use std::pin::Pin;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
-use toolkit_core::events::METRICS_TARGET as METRICS;
-use tracing::field::Empty;
-use tracing::{Level, Span, event, info_span};
+use std::time::Duration;
+use toolkit_core::__private::trace::{Empty, OpenSpan, Timer, measure, present, span};
 
 /// An open span. Its measurements need the names of the request at the end.
-pub(super) struct OpenSpan {
-    pub(super) span: Span,
+pub(super) struct OpenRequest {
+    pub(super) span: OpenSpan,
     provider: String,
     model: String,
     shows_response: bool,
     is_streamed: bool,
-    started: Instant,
+    started: Timer,
     first_piece: OnceLock<Duration>,
     has_ended: AtomicBool,
 }
 
-impl OpenSpan {
+impl OpenRequest {
     pub(super) fn new(
         model: &impl ChatModel,
         request: &ModelRequest,
@@ -37,7 +35,7 @@ impl OpenSpan {
         let provider = model.provider();
         let model = model.name();
         let options = &request.options;
-        let span = info_span!(
+        let span = span!(
             "chat",
             "otel.name" = format_args!("chat {model}"),
             "otel.kind" = "client",
@@ -80,7 +78,7 @@ impl OpenSpan {
             model: model.to_owned(),
             shows_response: caller.shows_response,
             is_streamed,
-            started: Instant::now(),
+            started: Timer::start(),
             first_piece: OnceLock::new(),
             has_ended: AtomicBool::new(false),
         }
@@ -91,8 +89,7 @@ impl OpenSpan {
         stream: &mut ModelStream,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<StreamEvent, ModelError>>> {
-        let _entered = self.span.enter();
-        let piece = Pin::new(stream).poll_next(context);
+        let piece = self.span.within(|| Pin::new(stream).poll_next(context));
         if self.is_streamed && matches!(piece, Poll::Ready(Some(Ok(_)))) {
             self.first_piece.get_or_init(|| self.started.elapsed());
         }
@@ -110,8 +107,7 @@ impl OpenSpan {
             self.record_response(response);
         }
         if let Some(error) = error {
-            self.span.record("error.type", error);
-            self.span.record("otel.status_code", "ERROR");
+            self.span.fail(error);
         }
         self.measure(response, error);
     }
@@ -143,15 +139,11 @@ impl OpenSpan {
         let model = self.model.as_str();
         let answered_by = response.and_then(|response| present(&response.model));
         let usage = response.map(|response| response.usage).unwrap_or_default();
-        event!(
-            target: METRICS,
-            parent: None,
-            Level::TRACE,
+        measure!(
             "histogram.gen_ai.client.inference.duration" = self.started.elapsed().as_secs_f64(),
             "histogram.gen_ai.client.inference.time_to_first_chunk" =
                 self.first_piece.get().map(Duration::as_secs_f64),
-            "histogram.gen_ai.client.inference.operation.input_tokens" =
-                response.map(|_| usage.input_tokens),
+            "histogram.gen_ai.client.inference.operation.input_tokens" = response.map(|_| usage.input_tokens),
             "histogram.gen_ai.client.inference.operation.output_tokens" =
                 response.map(|_| usage.output_tokens),
             "gen_ai.operation.name" = "chat",
@@ -163,10 +155,7 @@ impl OpenSpan {
         // The provider bills failed attempts before this response, too.
         let mut billed = usage;
         billed += response.map(|response| response.failed_usage).unwrap_or_default();
-        event!(
-            target: METRICS,
-            parent: None,
-            Level::TRACE,
+        measure!(
             "monotonic_counter.gen_ai.client.inference.usage.input_tokens" = billed.input_tokens,
             "monotonic_counter.gen_ai.client.inference.usage.output_tokens" = billed.output_tokens,
             "monotonic_counter.gen_ai.client.inference.usage.cache_read.input_tokens" =
@@ -184,7 +173,7 @@ impl OpenSpan {
     }
 }
 
-impl Drop for OpenSpan {
+impl Drop for OpenRequest {
     fn drop(&mut self) {
         self.end(None, Some("cancelled"));
     }

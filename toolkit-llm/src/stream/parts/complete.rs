@@ -1,7 +1,7 @@
 //! The complete parts of a message: for each call while the message arrives, and all at the end.
 
-use super::Parts;
-use crate::call::Arguments;
+use super::{CallOrder, KnownParts, Parts};
+use crate::call::arguments::Arguments;
 use crate::stream::part::{PartCodec, StreamedPart};
 use serde_json::Value;
 use toolkit_core::call::ToolCall;
@@ -9,24 +9,17 @@ use toolkit_core::call::ToolCall;
 impl Parts {
     /// Counts a part as complete.
     pub(super) fn add_complete(&mut self, number: usize) {
-        if !std::mem::replace(&mut self.parts[number].is_counted, true) {
-            self.complete.push(number);
+        if !std::mem::replace(&mut self.parts[number].returned.is_counted, true) {
+            self.order.complete.push(number);
         }
     }
 
     /// Removes all parts except the parts accepted by `is_kept`, and sorts the remaining parts by position.
     /// The numbers of the parts change.
     pub(crate) fn arrange(&mut self, is_kept: impl Fn(&StreamedPart) -> bool) {
-        self.held.clear();
-        self.waiting.clear();
-        self.settled = 0;
-        self.by_item.clear();
-        self.by_index.clear();
-        self.by_call.clear();
-        self.current = None;
-        self.adopter = None;
-        for number in std::mem::take(&mut self.complete) {
-            self.parts[number].is_counted = false;
+        self.known = KnownParts::default();
+        for number in std::mem::take(&mut self.order).complete {
+            self.parts[number].returned.is_counted = false;
         }
         self.parts.retain(is_kept);
         self.parts.sort_by_key(|part| part.position);
@@ -38,7 +31,7 @@ impl Parts {
     /// Returns copies of the calls that became complete since the last call of this method, and of the complete parts
     /// before them.
     pub(crate) fn take_complete(&mut self) -> Self {
-        let Self { parts, complete, .. } = self;
+        let Self { parts, order: CallOrder { complete, .. }, .. } = self;
         let last = complete.iter().map(|number| &parts[*number]).filter(|part| part.is_yielded());
         let last = last.map(|part| part.position).max();
         let (new, later): (Vec<usize>, Vec<usize>) =
@@ -58,7 +51,7 @@ impl Parts {
     /// Returns the JSON of the parts, sorted by position. If generation stopped early (`is_cut`) and the last
     /// part is a complete call, its arguments are written as text. Otherwise, the call would look cut off.
     pub(crate) fn take_json(&mut self, is_cut: bool) -> Vec<Value> {
-        self.arrange(|part| !part.is_dropped);
+        self.arrange(|part| !part.returned.is_dropped);
         if let Some(last) = self.latest().filter(|_| is_cut) {
             let call = self.codec.part_call(&self[last].json).filter(|call| !call.is_custom);
             let text = call.and_then(|call| match call.arguments() {
@@ -75,7 +68,7 @@ impl Parts {
 
     /// Takes the calls that were returned by events, in the order of the parts.
     pub(crate) fn take_calls(&mut self) -> impl Iterator<Item = ToolCall> {
-        self.parts.iter_mut().filter_map(|part| part.call.take())
+        self.parts.iter_mut().filter_map(|part| part.returned.call.take())
     }
 }
 

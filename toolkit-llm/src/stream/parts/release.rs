@@ -12,15 +12,15 @@ use toolkit_schema::__private::extract_object;
 impl Parts {
     /// Returns the call of an ended part, unless it has to wait for the end of the message, or repeats another one.
     pub(super) fn hold_or_yield(&mut self, number: usize) {
-        if self.waiting.contains(&number) {
+        if self.order.waiting.contains(&number) {
             return;
         }
         if !self.is_blank(number) && !self.may_be_cut(number) {
             if self.is_new(number) {
                 self.yield_call(number);
             }
-        } else if !self.held.contains(&number) {
-            self.held.push(number);
+        } else if !self.order.held.contains(&number) {
+            self.order.held.push(number);
         }
     }
 
@@ -29,20 +29,21 @@ impl Parts {
         let Self { codec, parts, known_calls, .. } = self;
         let part = &mut parts[number];
         let mut is_new = |call: WireCall<'_>| !call.name.is_empty() && known_calls.add_streamed(&call);
-        part.is_dropped = !part.is_yielded() && codec.part_call(&part.json).is_some_and(|call| !is_new(call));
-        !part.is_dropped
+        part.returned.is_dropped =
+            !part.is_yielded() && codec.part_call(&part.json).is_some_and(|call| !is_new(call));
+        !part.returned.is_dropped
     }
 
     /// Returns a complete call, and the calls that have waited for it. If an earlier call is not complete, the call
     /// waits for it.
     fn yield_call(&mut self, number: usize) {
         if self.must_wait(number) {
-            self.waiting.insert(number);
+            self.order.waiting.insert(number);
             return;
         }
         self.add_call(number);
-        while let Some(next) = self.waiting.first().copied().filter(|next| !self.must_wait(*next)) {
-            self.waiting.remove(&next);
+        while let Some(next) = self.order.waiting.first().copied().filter(|next| !self.must_wait(*next)) {
+            self.order.waiting.remove(&next);
             self.add_call(next);
         }
     }
@@ -54,15 +55,15 @@ impl Parts {
             return false;
         }
         let is_to_come =
-            |part: &StreamedPart| !part.name.is_empty() && !part.is_yielded() && !part.is_dropped;
+            |part: &StreamedPart| !part.name.is_empty() && !part.is_yielded() && !part.returned.is_dropped;
         let has_no_id =
-            |part: &StreamedPart| part.id.as_ref().is_some_and(|id| ids::is_generated(id.as_str()));
-        while self.settled < number && !is_to_come(&self[self.settled]) {
-            self.settled += 1;
+            |part: &StreamedPart| part.returned.id.as_ref().is_some_and(|id| ids::is_generated(id.as_str()));
+        while self.order.settled < number && !is_to_come(&self[self.order.settled]) {
+            self.order.settled += 1;
         }
         let is_before =
             |earlier: &StreamedPart| is_to_come(earlier) && (has_no_id(earlier) || has_no_id(&self[number]));
-        self[self.settled.min(number)..number].iter().any(is_before)
+        self[self.order.settled.min(number)..number].iter().any(is_before)
     }
 
     /// Adds the event for a complete call, unless the call was returned before.
@@ -81,7 +82,7 @@ impl Parts {
             Some(call.into_call(id))
         });
         let Some(call) = call else { return };
-        part.call = Some(call.clone());
+        part.returned.call = Some(call.clone());
         self.events.push(StreamEvent::Call(call));
         self.add_complete(number);
     }
@@ -90,7 +91,7 @@ impl Parts {
     /// last part is marked as cut off. Calls without arguments are marked as well if there are arguments without an
     /// owner, which may be their own.
     pub(crate) fn release(&mut self, is_cut: bool) {
-        let mut held = std::mem::take(&mut self.held);
+        let mut held = std::mem::take(&mut self.order.held);
         let orphans = if held.is_empty() { HashSet::new() } else { self.orphans() };
         // A call without arguments may repeat another one, and one that broke off before them may be sent again.
         held.sort_by_key(|number| (self.is_blank(*number), self.may_be_cut(*number), *number));
@@ -107,7 +108,7 @@ impl Parts {
             }
             self.yield_call(number);
         }
-        for number in std::mem::take(&mut self.waiting) {
+        for number in std::mem::take(&mut self.order.waiting) {
             self.add_call(number);
         }
     }

@@ -34,13 +34,12 @@ fn report(
         _ if is_apart => output -= usage.reasoning_tokens,
         _ => {}
     }
-    let [of_input, of_output, of_cached, of_reasoning] = facts.usage;
     let counts = [
-        (of_input, input),
-        (of_output, output),
-        (of_cached, usage.cached_input_tokens),
-        (of_reasoning, usage.reasoning_tokens),
-        (facts.total, usage.total()),
+        (facts.usage.input, input),
+        (facts.usage.output, output),
+        (facts.usage.cached_input, usage.cached_input_tokens),
+        (facts.usage.reasoning, usage.reasoning_tokens),
+        (facts.usage.total, usage.total()),
     ];
     let mut fields = Map::new();
     for (at, (pointer, count)) in
@@ -86,7 +85,7 @@ proptest! {
             let facts = format.codec().facts();
             let input = u64::from(input);
             let output = u64::from(output);
-            let reports_reasoning = facts.usage[3] != "/none";
+            let reports_reasoning = !facts.usage.reasoning.is_empty();
             let usage = Usage::new(input, output)
                 .with_cached_input(input * cached / 100)
                 .with_reasoning(if reports_reasoning { output * reasoning / 100 } else { 0 });

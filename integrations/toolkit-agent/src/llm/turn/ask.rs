@@ -160,7 +160,7 @@ impl LlmAgent {
             agent: name,
             conversation: calls.conversation.id(),
             shows_request: is_passed,
-            shows_response: is_passed && !calls.pieces.hold_text,
+            shows_response: is_passed && !calls.pieces.holds_text(),
         };
         let span = ChatSpan::open(model, request, *streaming, caller);
         // Pinned here, because each function that takes a future by value makes the future of the run larger.

@@ -20,10 +20,16 @@ pub(in crate::llm) struct Pieces<'a> {
     /// Whether the input is checked at the same time as the model answers, or the response is checked afterwards.
     /// Then no call starts before the complete response, and the turn stays empty until the checks have passed.
     pub(super) is_unchecked: bool,
-    /// Whether text events wait until guardrails have checked the text.
-    pub(super) hold_text: bool,
-    /// Whether the events of all pieces wait until guardrails have checked the response.
-    pub(super) hold_all: bool,
+    pub(super) held: HeldPieces,
+}
+
+/// Which events wait until guardrails have checked the response, fewest first.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub(super) enum HeldPieces {
+    Nothing,
+    /// Those of text, and of arguments, which may be the answer.
+    Text,
+    All,
 }
 
 impl Pieces<'_> {
@@ -33,30 +39,33 @@ impl Pieces<'_> {
         let agent = || scope.agent.to_owned();
         let within = || scope.run.within();
         let is_kept = !self.is_unchecked;
-        let (hold_text, hold_all) = (self.hold_text, self.hold_all);
         match piece {
             StreamEvent::Text(text) => {
                 if is_kept {
                     conversation.push_text(&text);
                 }
-                self.emit(hold_text, || RunEvent::Text { agent: agent(), text, within: within() });
+                self.emit(HeldPieces::Text, || RunEvent::Text { agent: agent(), text, within: within() });
             }
             StreamEvent::Reasoning(text) => {
                 if is_kept {
                     conversation.push_reasoning(&text);
                 }
-                self.emit(hold_all, || RunEvent::Reasoning { agent: agent(), text, within: within() });
+                self.emit(HeldPieces::All, || RunEvent::Reasoning { agent: agent(), text, within: within() });
             }
             StreamEvent::Native(native) if is_kept => conversation.push_native(native),
-            StreamEvent::CallStarted { id: call_id, name: tool, .. } => self
-                .emit(hold_all, || RunEvent::CallStarted { agent: agent(), call_id, tool, within: within() }),
-            // Held back like text, because the arguments may be the answer.
-            StreamEvent::Arguments { id: call_id, piece, .. } => self.emit(hold_text, || {
+            StreamEvent::CallStarted { id: call_id, name: tool, .. } => self.emit(HeldPieces::All, || {
+                RunEvent::CallStarted { agent: agent(), call_id, tool, within: within() }
+            }),
+            StreamEvent::Arguments { id: call_id, piece, .. } => self.emit(HeldPieces::Text, || {
                 RunEvent::CallArguments { agent: agent(), call_id, piece, within: within() }
             }),
             StreamEvent::Hosted(call) => {
                 let call = Box::new(call);
-                self.emit(hold_all, || RunEvent::HostedCall { agent: agent(), call, within: within() });
+                self.emit(HeldPieces::All, || RunEvent::HostedCall {
+                    agent: agent(),
+                    call,
+                    within: within(),
+                });
             }
             _ => {}
         }
@@ -67,26 +76,33 @@ impl Pieces<'_> {
         let scope = self.scope;
         let agent = || scope.agent.to_owned();
         let within = || scope.run.within();
-        let (hold_text, hold_all) = (self.hold_text, self.hold_all);
         for call in &response.hosted {
             let call = || Box::new(call.clone());
-            self.emit(hold_all, || RunEvent::HostedCall { agent: agent(), call: call(), within: within() });
+            self.emit(HeldPieces::All, || RunEvent::HostedCall {
+                agent: agent(),
+                call: call(),
+                within: within(),
+            });
         }
         let text = &response.message.text;
         if !text.is_empty() {
-            self.emit(hold_text, || RunEvent::Text { agent: agent(), text: text.clone(), within: within() });
+            self.emit(HeldPieces::Text, || RunEvent::Text {
+                agent: agent(),
+                text: text.clone(),
+                within: within(),
+            });
         }
     }
 
-    /// Emits the event of a piece, or holds it back.
-    fn emit(&mut self, is_held: bool, event: impl FnOnce() -> RunEvent) {
+    /// Emits the event of a piece, or holds it back if at least these pieces are held (`held_from`).
+    fn emit(&mut self, held_from: HeldPieces, event: impl FnOnce() -> RunEvent) {
         let run = self.scope.run;
         if !run.has_listener() {
             return;
         }
         // Events after a stored event are stored too, to preserve their order.
-        let is_behind = self.hold_text && !self.buffer.is_empty();
-        if is_held || is_behind || !self.gate.load(Ordering::Relaxed) {
+        let is_behind = self.holds_text() && !self.buffer.is_empty();
+        if self.held >= held_from || is_behind || !self.gate.load(Ordering::Relaxed) {
             return self.buffer.push(event());
         }
         self.buffer.emit(run);
@@ -103,7 +119,7 @@ impl Pieces<'_> {
     ) {
         let TurnScope { run, agent, .. } = self.scope;
         let event = || RunEvent::Message { message: Box::new(message.clone()), within: run.within() };
-        if self.hold_all {
+        if self.held == HeldPieces::All {
             // A check may have changed the response, so the pieces are replaced with those of the new response.
             self.buffer.clear();
             let agent = || agent.to_owned();
@@ -130,6 +146,10 @@ impl Pieces<'_> {
     /// Returns whether the event of a message waits for the check of its answer.
     pub(super) fn are_held(&self, message: &AssistantMessage, answer: &FinalAnswer<'_>) -> bool {
         let is_answer = message.calls.is_empty() || message.calls.iter().any(|call| answer.is_in(call));
-        is_answer && self.hold_text
+        is_answer && self.holds_text()
+    }
+
+    pub(super) fn holds_text(&self) -> bool {
+        self.held >= HeldPieces::Text
     }
 }

@@ -2,7 +2,7 @@
 
 use super::calls::{Attempt, Dispatch, TurnCalls};
 use super::event_buffer::EventBuffer;
-use super::pieces::Pieces;
+use super::pieces::{HeldPieces, Pieces};
 use super::repetitions::Repetitions;
 use super::restart::Restart;
 use super::step::{Step, next_step};
@@ -10,7 +10,7 @@ use crate::agent::{Caller, RunAgent as _};
 use crate::conversation::{Conversation, Entry, Turn, TurnVerdict};
 use crate::error::AgentError;
 use crate::llm::agent::LlmAgent;
-use crate::llm::answer::FinalAnswer;
+use crate::llm::answer::{FinalAnswer, begin_turn, feedback, final_answer};
 use crate::llm::context::meter::Meter;
 use crate::llm::guards::parallel_check::ask_alongside;
 use crate::llm::guards::{InputCheck, Judged, apply_inputs};
@@ -55,7 +55,7 @@ impl<'a> TurnRunner<'a> {
         Self {
             agent,
             scope,
-            answer: FinalAnswer::new(run, is_repair),
+            answer: final_answer(run, is_repair),
             repetitions: Repetitions::new(&run.0.budget.limits),
             meter: Meter::default(),
             buffer: EventBuffer::default(),
@@ -107,7 +107,7 @@ impl<'a> TurnRunner<'a> {
         self.scope.run.check_cancelled()?;
         let current = self.agent.tools.current(self.scope.run, &mut self.run_tools)?;
         current.registry().check_run_state(&self.scope.run.0.shared.context)?;
-        self.answer.begin_turn(&self.agent.settings, &current, self.scope.run)?;
+        begin_turn(&mut self.answer, &self.agent.settings, current.registry(), self.scope.run)?;
         let open = self
             .own_turn(conversation)
             .filter(|turn| !turn.message().calls.is_empty() || turn.end().is_some());
@@ -152,8 +152,7 @@ impl<'a> TurnRunner<'a> {
         match next_step(turn, &self.answer) {
             Step::Ask | Step::Continue => conversation.end_turn(TurnVerdict::Unchanged),
             Step::Repair { invalid, has_answer } => {
-                let repeated = self.answer.repeat(&invalid);
-                conversation.set_invalid_answers(self.answer.invalid_answers(), true);
+                let repeated = self.repeat(conversation, invalid);
                 self.withhold(conversation, has_answer);
                 repeated?;
             }
@@ -184,7 +183,11 @@ impl<'a> TurnRunner<'a> {
         let last = self.last.take();
         let dispatcher = Tools::of_run(current, agent.name(), conversation, &self.caller, decided, last);
         let gate = AtomicBool::new(self.parallel_check.is_none());
-        let hold_text = agent.settings.hold_text();
+        let held = match (agent.settings.hold_text(), guards.checks_responses) {
+            (false, _) => HeldPieces::Nothing,
+            (true, false) => HeldPieces::Text,
+            (true, true) => HeldPieces::All,
+        };
         let mut calls = TurnCalls {
             conversation,
             scope,
@@ -197,8 +200,7 @@ impl<'a> TurnRunner<'a> {
                 buffer: &mut self.buffer,
                 gate: &gate,
                 is_unchecked: self.parallel_check.is_some() || guards.checks_responses,
-                hold_text,
-                hold_all: hold_text && guards.checks_responses,
+                held,
             },
             attempt: Attempt::default(),
             dispatch: Dispatch::new(dispatcher.batch([])),
@@ -219,10 +221,10 @@ impl<'a> TurnRunner<'a> {
         };
         if let Err(error) = response {
             calls.stop().await;
-            if self.answer.falls_back(&error) {
-                return Ok(None);
-            }
-            return Err(error);
+            return match error {
+                AgentError::Model(error) if self.answer.falls_back(&error) => Ok(None),
+                error => Err(error),
+            };
         }
         let broken = calls.attempt.broken.take();
         calls.finish().await?;
@@ -250,6 +252,16 @@ impl<'a> TurnRunner<'a> {
         self.scope.run.save(conversation).await
     }
 
+    /// Counts an invalid answer of the calls of a turn.
+    ///
+    /// # Errors
+    /// [`AgentError::InvalidOutput`] if the model has no further attempt.
+    fn repeat(&mut self, conversation: &mut Conversation, invalid: String) -> Result<(), AgentError> {
+        let may_repeat = self.answer.repeat();
+        conversation.set_invalid_answers(self.answer.invalid_answers(), true);
+        if may_repeat { Ok(()) } else { Err(AgentError::InvalidOutput(invalid)) }
+    }
+
     /// Ends a turn with an invalid answer, which guardrails for answers do not check.
     fn withhold(&mut self, conversation: &mut Conversation, has_answer: bool) {
         if has_answer && self.agent.settings.guards.check_answers() {
@@ -268,9 +280,7 @@ impl<'a> TurnRunner<'a> {
         has_answer: bool,
     ) -> Result<TurnOutcome, AgentError> {
         if let Some(invalid) = invalid {
-            let repeated = self.answer.repeat(&invalid);
-            conversation.set_invalid_answers(self.answer.invalid_answers(), true);
-            repeated?;
+            self.repeat(conversation, invalid)?;
         }
         // The answer comes from the other agent.
         let is_withheld = has_answer && self.agent.settings.guards.check_answers();
@@ -293,7 +303,7 @@ impl<'a> TurnRunner<'a> {
         is_accepted: bool,
     ) -> Result<Option<TurnOutcome>, AgentError> {
         let settings = &self.agent.settings;
-        let feedback = if is_accepted { Ok(None) } else { self.answer.feedback(&text, &finish) };
+        let feedback = if is_accepted { Ok(None) } else { feedback(&mut self.answer, &text, &finish) };
         if !matches!(feedback, Ok(None)) {
             conversation.set_invalid_answers(self.answer.invalid_answers(), feedback.is_ok());
             self.withhold(conversation, true);

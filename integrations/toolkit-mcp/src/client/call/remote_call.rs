@@ -244,7 +244,7 @@ impl<'a> RemoteCall<'a> {
     fn lost_request(&self, error: &(dyn std::error::Error + 'static), details: &str) -> ToolError {
         use crate::client::failures::HttpFault;
         let is_unreachable =
-            matches!(error.downcast_ref(), Some(HttpFault::Client(error)) if error.is_connect());
+            matches!(error.downcast_ref(), Some(HttpFault::Client(error)) if error.is_unsent());
         let peer = self.session.peer.peer_info();
         let has_session = peer.is_none_or(|peer| peer.protocol_version.has_initialize());
         // Without a session, another server behind the same address may answer the next request.
@@ -264,7 +264,7 @@ impl<'a> RemoteCall<'a> {
         }
         #[cfg(feature = "client-http")]
         if let ServiceError::TransportSend(failed) = error
-            && let Some(failure) = crate::client::failures::Failure::of(&*failed.error)
+            && let Some(failure) = crate::client::failures::Failure::from_error(&*failed.error)
         {
             return self.of_http(&failure).with_details(details);
         }

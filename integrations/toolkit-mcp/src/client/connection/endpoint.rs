@@ -3,7 +3,6 @@
 use super::handshake::{Attempt, Running};
 use crate::client::failures::unreachable;
 use crate::client::transport::{ChildTransport, McpCommand, ServerLines};
-use crate::locks::lock;
 use crate::macros::debug;
 use crate::mcp_error::McpError;
 use crate::request_span::NetworkPath;
@@ -13,6 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
+use toolkit_core::__private::lock;
 
 type Connecting = Pin<Box<dyn Future<Output = Result<Running, McpError>> + Send>>;
 type Connector = dyn Fn(Attempt) -> Connecting + Send + Sync;

@@ -2,20 +2,20 @@
 
 use super::endpoint::McpEndpoint;
 use super::handshake::{Attempt, Running};
+use super::server_url::ServerUrl;
 use crate::client::http_transport::{DynTokenSource, ServerStream, TokenClient, TokenSource};
 #[cfg(feature = "auth")]
 use crate::client::login::{Login, LoginTokens};
-use crate::http_client::http_client;
 use crate::macros::debug;
 use crate::mcp_error::{McpError, McpErrorKind};
 use crate::request_span::NetworkPath;
-use reqwest::header::{HeaderName, HeaderValue};
+use http::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
-use toolkit_http::client::url_secrets;
+use toolkit_http::client::{HttpClient, HttpLimits, url_secrets};
 
 /// The maximum number of requests still waiting for a response, for one connection. The server of this crate
 /// executes as many calls at once.
@@ -27,7 +27,9 @@ const PROTOCOL_HEADERS: [&str; 3] = ["accept", "mcp-session-id", "last-event-id"
 /// The URL of a server with streamable HTTP.
 ///
 /// Redirects are not followed, because they would carry the token to another host. The platform checks
-/// certificates.
+/// certificates. Connections go through the proxy in the environment variables `HTTPS_PROXY`, `HTTP_PROXY`,
+/// `ALL_PROXY` and `NO_PROXY`, if it begins with `http://`. A user name and a password in the URL are sent as the header
+/// `Authorization`. The host is written in ASCII.
 ///
 /// ```
 /// use toolkit_ai::mcp::client::McpUrl;
@@ -93,29 +95,17 @@ impl McpUrl {
 
     /// Returns the host of the URL, used as the name of the server.
     fn label(&self) -> String {
-        let url = reqwest::Url::parse(&self.url).ok();
-        url.as_ref().and_then(reqwest::Url::host_str).unwrap_or("mcp").to_owned()
+        ServerUrl::parse(&self.url).map_or_else(|_| "mcp".to_owned(), |url| url.host())
     }
 
     fn path(&self) -> NetworkPath {
-        let url = reqwest::Url::parse(&self.url).ok();
-        let server = url.and_then(|url| Some((url.host_str()?.to_owned(), url.port_or_known_default()?)));
+        let server = ServerUrl::parse(&self.url).ok().map(|url| (url.host(), url.port()));
         NetworkPath { transport: Some("tcp"), server }
     }
 
     async fn connect(self, mut attempt: Attempt) -> Result<Running, McpError> {
         let invalid = |text: String| McpError::new(McpErrorKind::Config, text);
-        let url = reqwest::Url::parse(&self.url).map_err(|error| {
-            let has_scheme = self.url.contains("://");
-            let missing = "the URL has no scheme; it needs `https://`, or `http://`";
-            invalid(if has_scheme { format!("the URL is invalid: {error}") } else { missing.to_owned() })
-        })?;
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err(invalid(format!(
-                "the URL begins with `{}:`; it needs `https://`, or `http://`",
-                url.scheme()
-            )));
-        }
+        let url = ServerUrl::parse(&self.url).map_err(invalid)?;
         if let Some(fault) = self.fault {
             return Err(invalid(fault.to_owned()));
         }
@@ -132,16 +122,18 @@ impl McpUrl {
             value.set_sensitive(true);
             headers.insert(name, value);
         }
+        if let Some(authorization) = url.authorization {
+            headers.entry(AUTHORIZATION).or_insert(authorization);
+        }
         let stream = Arc::new(ServerStream::default());
-        let http =
-            http_client(&url).map_err(|error| McpError::new(McpErrorKind::Connection, error.to_string()))?;
+        let http = http_client();
         let secrets = attempt.wire.secrets.clone();
         secrets.add(&toolkit_http::client::secrets(&headers.clone().into_iter().collect()));
         secrets.add(&url_secrets(&self.url));
         let unsent = attempt.wire.unsent.clone();
         let lists = attempt.wire.lists.clone();
         let client = TokenClient { http, token: self.token, stream: stream.clone(), secrets, unsent, lists };
-        let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
+        let mut config = StreamableHttpClientTransportConfig::with_uri(url.uri.to_string());
         config.custom_headers = headers;
         config.max_sse_event_size = attempt.limit;
         config.max_json_response_size = attempt.limit;
@@ -160,6 +152,17 @@ impl McpUrl {
         }
         Ok(running)
     }
+}
+
+/// Returns an HTTP client without limits: those of the caller and of the SDK hold, for the time of a call and the size
+/// of a message. A session has a stream that does not end.
+fn http_client() -> HttpClient {
+    let limits = HttpLimits::default()
+        .with_connect(Duration::MAX)
+        .with_total(Duration::MAX)
+        .with_idle(Duration::MAX)
+        .with_max_bytes(usize::MAX);
+    HttpClient::new(limits).with_kept_connections()
 }
 
 /// Returns what is wrong with a fixed token. The token is a secret, so the text does not show it.

@@ -3,7 +3,6 @@
 use super::session::Session;
 use super::session_span::Deadline;
 use crate::client::tools::Catalog;
-use crate::locks::lock;
 use crate::mcp_error::{McpError, McpErrorKind};
 use crate::request_span::RequestTarget;
 use rmcp::model::{ClientRequest, ErrorCode, ListToolsRequest, PaginatedRequestParams};
@@ -13,6 +12,7 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+use toolkit_core::__private::lock;
 
 impl Session {
     /// Requests all tools.
@@ -21,7 +21,7 @@ impl Session {
         let catalog = Mutex::new(Catalog::default());
         *lock(&self.expiry) = None;
         if has_tools {
-            let deadline = Deadline::of(self.handler.settings.connect_timeout);
+            let deadline = Deadline::after(self.handler.settings.connect_timeout);
             let cut = self.pages("tools/list", |params| self.add_tools(&catalog, params, deadline)).await?;
             if let Some(reason) = cut {
                 lock(&catalog).cut(&reason);
@@ -63,7 +63,7 @@ impl Session {
         F: Future<Output = Result<(Vec<T>, Option<String>), ServiceError>>,
     {
         let most = self.handler.settings.limits.tools;
-        let deadline = Deadline::of(self.handler.settings.call_timeout);
+        let deadline = Deadline::after(self.handler.settings.call_timeout);
         let entries = Mutex::new(Vec::new());
         let add = async |params| {
             // Boxed, because the future of a request is large, and each future around it would hold it again.

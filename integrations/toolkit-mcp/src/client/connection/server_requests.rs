@@ -5,7 +5,6 @@
 
 use crate::client::event::McpEvent;
 use crate::client::settings::{ClientSettings, elicit};
-use crate::locks::lock;
 use rmcp::ClientHandler;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
@@ -17,6 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{Notify, Semaphore, broadcast};
 use tokio::time::Instant;
+use toolkit_core::__private::lock;
 use toolkit_core::foreign::shorten;
 
 /// The maximum length of a log message in an event, in characters of JSON.

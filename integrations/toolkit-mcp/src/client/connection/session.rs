@@ -7,7 +7,6 @@ use super::server_requests::{MOST_QUESTIONS, ServerRequestHandler};
 use crate::client::failures::{chain, of_transport, refused};
 use crate::client::settings::McpProtocol;
 use crate::client::transport::Wire;
-use crate::locks::lock;
 use crate::mcp_error::{McpError, McpErrorKind};
 use crate::request_span::NetworkPath;
 use rmcp::model::{ClientRequest, RequestId, ServerResult, SubscriptionFilter};
@@ -19,6 +18,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, Semaphore};
 use tokio::time::{Instant, sleep_until, timeout};
+use toolkit_core::__private::lock;
 use toolkit_core::CancellationToken;
 use toolkit_core::foreign::clean;
 

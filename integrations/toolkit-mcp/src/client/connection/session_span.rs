@@ -16,7 +16,7 @@ pub(super) struct Deadline {
 
 impl Deadline {
     /// Begins the time.
-    pub(super) fn of(limit: Duration) -> Self {
+    pub(super) fn after(limit: Duration) -> Self {
         Self { limit, start: Instant::now() }
     }
 
@@ -46,7 +46,7 @@ impl Session {
         target: RequestTarget<'_>,
         request: impl Future<Output = Result<T, ServiceError>>,
     ) -> Result<T, McpError> {
-        let deadline = Deadline::of(self.handler.settings.call_timeout);
+        let deadline = Deadline::after(self.handler.settings.call_timeout);
         self.answer_until(deadline, method, target, request).await
     }
 

@@ -9,6 +9,8 @@ use std::error::Error;
 #[cfg(feature = "client-http")]
 use std::io;
 use toolkit_core::foreign::clean;
+#[cfg(feature = "client-http")]
+use toolkit_http::client::{HttpError, HttpErrorKind};
 
 /// Returns the message of an error, followed by the messages of its causes. Each message appears only once.
 pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
@@ -43,12 +45,22 @@ pub(crate) fn unreachable(error: &(dyn Error + 'static)) -> McpError {
     while let Some(cause) = last.source() {
         last = cause;
     }
-    let last = last.to_string();
+    #[cfg(feature = "client-http")]
+    if let Some(failed) = last.downcast_ref::<HttpError>() {
+        if failed.kind() == HttpErrorKind::InvalidRequest {
+            return McpError::new(McpErrorKind::Connection, failed.reason());
+        }
+        return unreachable_because(failed.reason());
+    }
+    unreachable_because(&last.to_string())
+}
+
+fn unreachable_because(reason: &str) -> McpError {
     // The TLS library has no kind for a peer that answers without TLS, and its type is not one of our dependencies.
-    let text = if last.contains("InvalidContentType") {
+    let text = if reason.contains("InvalidContentType") {
         "the server speaks no TLS at this address; write `http://` if that is meant".to_owned()
     } else {
-        format!("the server cannot be reached: {last}; check the address, and that the server runs")
+        format!("the server cannot be reached: {reason}; check the address, and that the server runs")
     };
     McpError::new(McpErrorKind::Connection, text)
 }
@@ -70,7 +82,7 @@ pub(crate) fn refused(method: &str, error: &ErrorData) -> McpError {
 /// Returns whether an HTTP response may be the answer of an earlier server to an unknown request.
 #[cfg(feature = "client-http")]
 pub(crate) fn ends_probe(error: &(dyn Error + 'static)) -> bool {
-    match Failure::of(error) {
+    match Failure::from_error(error) {
         Some(Failure::Status { status, .. }) => !matches!(status, 401 | 403 | 429),
         Some(Failure::Invalid) => true,
         _ => false,
@@ -85,7 +97,7 @@ pub(crate) fn ends_probe(_: &(dyn Error + 'static)) -> bool {
 /// Converts the failure of a transport.
 pub(crate) fn of_transport(error: &(dyn Error + 'static)) -> McpError {
     #[cfg(feature = "client-http")]
-    if let Some(failure) = Failure::of(without_wrapper(error)) {
+    if let Some(failure) = Failure::from_error(without_wrapper(error)) {
         return of_http(&failure, without_wrapper(error));
     }
     unreachable(error)
@@ -134,6 +146,6 @@ fn status_line(status: u16, error: &(dyn Error + 'static)) -> String {
     if let Some(HttpFault::UnexpectedServerResponse(text)) = error.downcast_ref() {
         return clean(text.trim_end_matches([':', ' ', '\n']));
     }
-    let name = reqwest::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
+    let name = http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
     format!("HTTP {status} {}", name.unwrap_or_default()).trim_end().to_owned()
 }

@@ -8,14 +8,13 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 use toolkit_core::redaction::Redactor;
+use toolkit_http::client::HttpError;
 
-pub(crate) type HttpFault = StreamableHttpError<reqwest::Error>;
+pub(crate) type HttpFault = StreamableHttpError<HttpError>;
 
 /// Returns an error of the SDK without secrets. The SDK cuts long answers.
 pub(crate) fn redacted_fault(fault: HttpFault, redactor: &Redactor) -> HttpFault {
     match fault {
-        // The URL may contain secrets, so errors do not show it.
-        HttpFault::Client(error) => HttpFault::Client(error.without_url()),
         HttpFault::UnexpectedServerResponse(text) => {
             HttpFault::UnexpectedServerResponse(redactor.redact_cut(&text).into())
         }
@@ -65,14 +64,16 @@ pub(crate) enum Failure {
 pub(crate) fn is_expired(error: &ServiceError) -> bool {
     match error {
         ServiceError::McpError(error) => error.code == SESSION_LOST,
-        ServiceError::TransportSend(failed) => matches!(Failure::of(&*failed.error), Some(Failure::Expired)),
+        ServiceError::TransportSend(failed) => {
+            matches!(Failure::from_error(&*failed.error), Some(Failure::Expired))
+        }
         _ => false,
     }
 }
 
 impl Failure {
     /// Classifies the error of a request. Returns `None` if the connection may be lost.
-    pub(crate) fn of(error: &(dyn Error + 'static)) -> Option<Self> {
+    pub(crate) fn from_error(error: &(dyn Error + 'static)) -> Option<Self> {
         let status = |status| Self::Status { status, pause: None };
         let mut cause = Some(error);
         while let Some(error) = cause {

@@ -1,24 +1,25 @@
 //! Streams of events, each of a limited size.
 
+use bytes::Bytes;
 use futures_util::stream::{BoxStream, StreamExt};
-use reqwest::Response;
 use rmcp::transport::streamable_http_client::SseError;
 use sse_stream::Sse;
 use std::error::Error;
 use std::io;
+use toolkit_http::client::BoundedBody;
 
 pub(super) type SseStream = BoxStream<'static, Result<Sse, SseError>>;
 
 /// Returns the events of an answer. An event of more than `limit` bytes is an error, which ends the stream.
-pub(crate) fn events(response: Response, limit: usize) -> SseStream {
+pub(crate) fn events(body: BoundedBody, limit: usize) -> SseStream {
     let mut size = EventSize::default();
-    let bytes = response.bytes_stream().map(move |chunk| {
+    let bytes = body.map(move |chunk| {
         let chunk = chunk.map_err(io::Error::other)?;
         if size.after(&chunk) > limit {
             let text = format!("an event exceeded the maximum size of {limit} bytes");
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
         }
-        Ok(chunk)
+        Ok(Bytes::from(chunk))
     });
     sse_stream::SseStream::from_bytes_stream(bytes).boxed()
 }

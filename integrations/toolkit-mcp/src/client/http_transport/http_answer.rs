@@ -5,8 +5,8 @@ use crate::client::tools::{RawLists, cut_deep_values};
 use crate::client::transport::SESSION_LOST;
 use crate::error_data::readable_error;
 use crate::line_transport::{TOO_LARGE, read};
-use reqwest::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
-use reqwest::{Response, StatusCode};
+use http::StatusCode;
+use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use rmcp::RoleClient;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientRequest, ErrorData, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
@@ -18,6 +18,7 @@ use rmcp::transport::streamable_http_client::{
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, from_str};
+use toolkit_http::client::{BoundedBody, HttpResponse};
 
 /// The maximum number of bytes that an error shows of an answer that cannot be read.
 const SHOWN: usize = 256;
@@ -54,7 +55,7 @@ impl Posted {
     /// Reads the answer of a server that takes the message. Returns `None` if there is nothing to read.
     pub(super) async fn answer(
         &self,
-        response: Response,
+        response: HttpResponse,
         limits: StreamableHttpResponseLimits,
     ) -> Result<Option<ServerJsonRpcMessage>, HttpFault> {
         if !has_media_type(&response, JSON_MIME_TYPE) {
@@ -63,7 +64,7 @@ impl Posted {
             }
             return Err(HttpFault::UnexpectedContentType(Some(media_type(&response).to_owned())));
         }
-        let body = Body::read(response, limits.max_json_response_size).await?;
+        let body = Body::read(response.body, limits.max_json_response_size).await?;
         if body.is_cut {
             return Err(HttpFault::ResponseBodyTooLarge { max_size: limits.max_json_response_size });
         }
@@ -81,10 +82,10 @@ impl Posted {
     /// Reads the answer of a server that refuses the message. Returns the error of the protocol in it.
     pub(super) async fn refusal(
         &self,
-        response: Response,
+        response: HttpResponse,
         limits: StreamableHttpResponseLimits,
     ) -> Result<ServerJsonRpcMessage, HttpFault> {
-        let status = response.status();
+        let status = response.status;
         if let Some(refused) = refusal(&response) {
             return Err(refused);
         }
@@ -99,7 +100,7 @@ impl Posted {
         let unavailable = status_error(&response);
         let is_page = has_media_type(&response, "text/html");
         let is_access = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
-        let body = Body::read(response, limits.max_json_response_size).await?;
+        let body = Body::read(response.body, limits.max_json_response_size).await?;
         // The server has not read the message, so it has not run a call. A refused token may belong to a session of a login.
         if self.has_session
             && status.is_client_error()
@@ -213,10 +214,11 @@ struct Body {
 }
 
 impl Body {
-    async fn read(mut response: Response, limit: usize) -> Result<Self, HttpFault> {
+    async fn read(mut body: BoundedBody, limit: usize) -> Result<Self, HttpFault> {
         let mut bytes = Vec::new();
         let mut is_cut = false;
-        while let Some(chunk) = response.chunk().await.map_err(HttpFault::Client)? {
+        while let Some(chunk) = body.chunk().await {
+            let chunk = chunk.map_err(HttpFault::Client)?;
             let kept = chunk.len().min(limit - bytes.len());
             bytes.extend_from_slice(&chunk[..kept]);
             if kept < chunk.len() {
@@ -245,9 +247,9 @@ fn names_session(text: &str) -> bool {
 }
 
 /// Returns the fault of an answer that refuses access with a challenge.
-pub(crate) fn refusal(response: &Response) -> Option<HttpFault> {
-    let challenge = response.headers().get(WWW_AUTHENTICATE)?.to_str().unwrap_or_default().to_owned();
-    match response.status() {
+pub(crate) fn refusal(response: &HttpResponse) -> Option<HttpFault> {
+    let challenge = response.headers.get(WWW_AUTHENTICATE)?.to_str().unwrap_or_default().to_owned();
+    match response.status {
         StatusCode::UNAUTHORIZED => Some(HttpFault::AuthRequired(AuthRequiredError::new(challenge))),
         StatusCode::FORBIDDEN => {
             Some(HttpFault::InsufficientScope(InsufficientScopeError::new(challenge, None)))
@@ -257,22 +259,22 @@ pub(crate) fn refusal(response: &Response) -> Option<HttpFault> {
 }
 
 /// Returns the fault of a server that is overloaded or out of order.
-pub(super) fn status_error(response: &Response) -> Option<HttpFault> {
-    let status = response.status();
+pub(super) fn status_error(response: &HttpResponse) -> Option<HttpFault> {
+    let status = response.status;
     if status != StatusCode::TOO_MANY_REQUESTS && !status.is_server_error() {
         return None;
     }
-    let pause = response.headers().get(RETRY_AFTER).and_then(|pause| pause.to_str().ok()).map(str::to_owned);
+    let pause = response.headers.get(RETRY_AFTER).and_then(|pause| pause.to_str().ok()).map(str::to_owned);
     Some(HttpStatusError::new(status.as_u16(), pause).into())
 }
 
 /// Returns the media type as the server wrote it, without parameters. It is empty if there is none.
-pub(crate) fn media_type(response: &Response) -> &str {
-    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+pub(crate) fn media_type(response: &HttpResponse) -> &str {
+    let kind = response.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     kind.split(';').next().unwrap_or_default().trim()
 }
 
 /// Returns whether an answer has this media type, in any case of the letters.
-pub(super) fn has_media_type(response: &Response, expected: &str) -> bool {
+pub(super) fn has_media_type(response: &HttpResponse, expected: &str) -> bool {
     media_type(response).eq_ignore_ascii_case(expected)
 }

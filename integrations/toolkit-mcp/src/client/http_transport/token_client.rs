@@ -7,9 +7,13 @@ use crate::client::failures::{HttpFault, redacted_fault};
 use crate::client::tools::{RawLists, cut_deep_values};
 use crate::client::transport::KnownSecrets;
 use crate::unsent::Unsent;
+use crate::user_agent::USER_AGENT_VALUE;
+use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Method, Response, StatusCode};
+use http::header::{
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
+};
+use http::{Method, Request, StatusCode, Uri};
 use rmcp::model::ClientJsonRpcMessage;
 use rmcp::transport::common::http_header::{EVENT_STREAM_MIME_TYPE, HEADER_SESSION_ID, JSON_MIME_TYPE};
 use rmcp::transport::streamable_http_client::{
@@ -25,6 +29,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::timeout;
 use toolkit_core::CancellationToken;
+use toolkit_http::client::{HttpClient, HttpError, HttpResponse, parse_url};
 use tracing::instrument::WithSubscriber;
 use tracing::subscriber::NoSubscriber;
 
@@ -59,7 +64,7 @@ impl ServerStream {
 /// An HTTP client that adds the current token to each request, and reads the answers.
 #[derive(Clone)]
 pub(crate) struct TokenClient {
-    pub(crate) http: reqwest::Client,
+    pub(crate) http: HttpClient,
     pub(crate) token: Option<Arc<dyn DynTokenSource>>,
     pub(crate) stream: Arc<ServerStream>,
     pub(crate) secrets: KnownSecrets,
@@ -74,8 +79,9 @@ type Headers = HashMap<HeaderName, HeaderValue>;
 struct HttpRequest {
     method: Method,
     url: Arc<str>,
+    uri: Uri,
     headers: HeaderMap,
-    body: Vec<u8>,
+    body: Bytes,
 }
 
 impl HttpRequest {
@@ -85,12 +91,16 @@ impl HttpRequest {
         session: Option<Arc<str>>,
         headers: Headers,
     ) -> Result<Self, HttpFault> {
+        let uri = parse_url(&url).map_err(HttpFault::Client)?;
         let mut headers: HeaderMap = headers.into_iter().collect();
         headers.insert(ACCEPT, ACCEPTED);
+        // Answers are not decompressed.
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        headers.entry(USER_AGENT).or_insert(USER_AGENT_VALUE);
         if let Some(session) = session {
             headers.insert(HeaderName::from_static("mcp-session-id"), value_of(&session)?);
         }
-        Ok(Self { method, url, headers, body: Vec::new() })
+        Ok(Self { method, url, uri, headers, body: Bytes::new() })
     }
 
     /// Asks for the token of this request.
@@ -99,7 +109,7 @@ impl HttpRequest {
         source: &dyn DynTokenSource,
         challenge: Option<&TokenChallenge>,
     ) -> Result<Option<McpToken>, HttpFault> {
-        let Self { method, url, headers, body } = self;
+        let Self { method, url, headers, body, .. } = self;
         let request = TokenRequest { method: method.as_str(), url, headers, body, challenge };
         source.token_boxed(&request).await.map_err(unavailable)
     }
@@ -126,10 +136,20 @@ fn value_of(text: &str) -> Result<HeaderValue, HttpFault> {
     HeaderValue::from_str(text).map_err(illegal)
 }
 
+/// Checks the status of an answer to a request that has no call in it.
+fn check_success(status: StatusCode) -> Result<(), HttpFault> {
+    if status.is_success() { Ok(()) } else { Err(io::Error::other(format!("HTTP {status}")).into()) }
+}
+
+/// Checks that the answer is not compressed.
+fn check_encoding(response: &HttpResponse) -> Result<(), HttpFault> {
+    response.check_encoding().map_err(|error| HttpFault::UnexpectedServerResponse(error.to_string().into()))
+}
+
 impl TokenClient {
     /// Sends a request with the current token. If the server refuses this token, sends the request again with a new
     /// token: the first new token may lack a scope.
-    async fn send(&self, request: &HttpRequest) -> Result<Response, HttpFault> {
+    async fn send(&self, request: &HttpRequest) -> Result<HttpResponse, HttpFault> {
         let Some(source) = &self.token else { return self.send_with(request, None).await };
         let mut token = request.token(&**source, None).await?;
         let mut response = self.send_with(request, token.as_ref()).await?;
@@ -149,8 +169,12 @@ impl TokenClient {
         &self,
         request: &HttpRequest,
         token: Option<&McpToken>,
-    ) -> Result<Response, HttpFault> {
-        let mut headers = request.headers.clone();
+    ) -> Result<HttpResponse, HttpFault> {
+        let mut sent = Request::new(request.body.clone());
+        *sent.method_mut() = request.method.clone();
+        *sent.uri_mut() = request.uri.clone();
+        let headers = sent.headers_mut();
+        headers.clone_from(&request.headers);
         if let Some(token) = token {
             self.secrets.add_token(token.as_str());
             headers.insert(AUTHORIZATION, secret(&format!("{} {}", token.scheme, token.as_str()))?);
@@ -159,11 +183,7 @@ impl TokenClient {
                 headers.insert(name, secret(value)?);
             }
         }
-        let mut sending = self.http.request(request.method.clone(), &*request.url).headers(headers);
-        if !request.body.is_empty() {
-            sending = sending.body(request.body.clone());
-        }
-        sending.send().await.map_err(HttpFault::Client)
+        self.http.send(sent, Duration::MAX).await.map_err(HttpFault::Client)
     }
 
     /// Sends a message, and reads the answer.
@@ -174,20 +194,21 @@ impl TokenClient {
         limits: StreamableHttpResponseLimits,
     ) -> Result<StreamableHttpPostResponse, HttpFault> {
         let response = self.send(&request).await?;
-        let session = response.headers().get(HEADER_SESSION_ID).and_then(|id| id.to_str().ok());
+        let session = response.headers.get(HEADER_SESSION_ID).and_then(|id| id.to_str().ok());
         let session = session.map(str::to_owned);
-        if session.is_some() && response.status().is_success() {
+        if session.is_some() && response.status.is_success() {
             self.stream.has_session.store(true, Ordering::Relaxed);
         }
-        if !response.status().is_success() {
+        if !response.status.is_success() {
             let answer = posted.refusal(response, limits).await?;
             return Ok(StreamableHttpPostResponse::Json(answer, session));
         }
-        if matches!(response.status(), StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
+        if matches!(response.status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             return Ok(StreamableHttpPostResponse::Accepted);
         }
+        check_encoding(&response)?;
         if has_media_type(&response, EVENT_STREAM_MIME_TYPE) {
-            let stream = self.answer_events(events(response, limits.max_sse_event_size), posted);
+            let stream = self.answer_events(events(response.body, limits.max_sse_event_size), posted);
             return Ok(StreamableHttpPostResponse::Sse(stream, session));
         }
         Ok(match posted.answer(response, limits).await? {
@@ -222,17 +243,18 @@ impl TokenClient {
     /// Opens a stream of events. The SDK drops lists of tools that it cannot read, so these are cut.
     async fn get(&self, request: HttpRequest, limit: usize) -> Result<SseStream, HttpFault> {
         let response = self.send(&request).await?;
-        if response.status() == StatusCode::METHOD_NOT_ALLOWED {
+        if response.status == StatusCode::METHOD_NOT_ALLOWED {
             return Err(HttpFault::ServerDoesNotSupportSse);
         }
         if let Some(refused) = refusal(&response).or_else(|| status_error(&response)) {
             return Err(refused);
         }
-        let response = response.error_for_status().map_err(HttpFault::Client)?;
+        check_success(response.status)?;
+        check_encoding(&response)?;
         if ![EVENT_STREAM_MIME_TYPE, JSON_MIME_TYPE].iter().any(|kind| has_media_type(&response, kind)) {
             return Err(HttpFault::UnexpectedContentType(Some(media_type(&response).to_owned())));
         }
-        let stream = events(response, limit);
+        let stream = events(response.body, limit);
         let limited = stream::unfold((stream, self.unsent.clone()), async |(mut stream, unsent)| {
             unsent.has_room().await;
             let mut event = stream.next().await?;
@@ -254,7 +276,7 @@ impl TokenClient {
 }
 
 impl StreamableHttpClient for TokenClient {
-    type Error = reqwest::Error;
+    type Error = HttpError;
 
     async fn post_message(
         &self,
@@ -281,7 +303,7 @@ impl StreamableHttpClient for TokenClient {
         (posted.has_session, posted.has_token) = (session.is_some(), self.token.is_some());
         let mut request = HttpRequest::new(Method::POST, uri, session, headers)?;
         request.headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON_MIME_TYPE));
-        request.body = to_vec(&message)?;
+        request.body = to_vec(&message)?.into();
         drop(message);
         self.quietly(self.post(request, posted, limits)).await
     }
@@ -296,10 +318,10 @@ impl StreamableHttpClient for TokenClient {
         let request = HttpRequest::new(Method::DELETE, uri, Some(session), headers)?;
         let deleted = async {
             let response = self.send(&request).await?;
-            match response.status() {
+            match response.status {
                 // The server does not let clients end sessions.
                 StatusCode::METHOD_NOT_ALLOWED => Ok(()),
-                _ => response.error_for_status().map(drop).map_err(HttpFault::Client),
+                status => check_success(status),
             }
         };
         self.quietly(deleted).await

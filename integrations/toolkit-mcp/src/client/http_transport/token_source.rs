@@ -1,13 +1,13 @@
 //! Tokens for requests over HTTP.
 
 use crate::macros::debug;
-use reqwest::Response;
-use reqwest::StatusCode;
-use reqwest::header::{HeaderMap, WWW_AUTHENTICATE};
+use http::StatusCode;
+use http::header::{HeaderMap, WWW_AUTHENTICATE};
 use std::error::Error;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
+use toolkit_http::client::HttpResponse;
 
 /// A source of access tokens, which sees each request before it is sent.
 ///
@@ -225,12 +225,12 @@ pub struct TokenChallenge {
 
 impl TokenChallenge {
     /// Returns the challenge of an answer, or `None` if another token would not help.
-    pub(crate) fn of(response: &Response, token: Option<&McpToken>) -> Option<Self> {
-        let is_forbidden = response.status() == StatusCode::FORBIDDEN;
-        if !is_forbidden && response.status() != StatusCode::UNAUTHORIZED {
+    pub(crate) fn of(response: &HttpResponse, token: Option<&McpToken>) -> Option<Self> {
+        let is_forbidden = response.status == StatusCode::FORBIDDEN;
+        if !is_forbidden && response.status != StatusCode::UNAUTHORIZED {
             return None;
         }
-        let challenge = Self::new(response.headers().clone(), token);
+        let challenge = Self::new(response.headers.clone(), token);
         (!is_forbidden || challenge.is_insufficient_scope()).then_some(challenge)
     }
 
@@ -290,7 +290,7 @@ fn parameter(header: &str, name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::TokenChallenge;
-    use reqwest::header::{HeaderMap, HeaderValue, WWW_AUTHENTICATE};
+    use http::header::{HeaderMap, HeaderValue, WWW_AUTHENTICATE};
 
     fn headers(challenge: &str) -> HeaderMap {
         let value = HeaderValue::from_str(challenge).expect("a header");

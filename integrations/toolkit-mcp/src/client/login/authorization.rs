@@ -8,7 +8,7 @@ use crate::client::failures::chain;
 use crate::guarded_http::GuardedHttp;
 use http::Request;
 use http::header::CONTENT_TYPE;
-use reqwest::Url;
+use oauth2::url::Url;
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, ClientCredentialsConfig, CredentialStore, InMemoryCredentialStore,
     OAuthClientConfig, OAuthTokenResponse, StoredCredentials,

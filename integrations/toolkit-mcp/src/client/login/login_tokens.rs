@@ -5,9 +5,9 @@ use super::authorization::{AuthorizationServer, LoginFault, Refreshed};
 use super::stored_tokens::{Registration, Tokens};
 use super::token_store::key;
 use crate::client::http_transport::{McpToken, TokenChallenge, TokenRequest, TokenSource};
-use crate::locks::lock;
 use std::error::Error;
 use std::sync::{Arc, Mutex};
+use toolkit_core::__private::lock;
 use toolkit_core::redaction::Redactor;
 
 /// The tokens of one server.

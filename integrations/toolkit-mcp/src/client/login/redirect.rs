@@ -1,6 +1,6 @@
 //! The end of a login in the browser: a redirect to a port of this machine.
 
-use reqwest::Url;
+use oauth2::url::Url;
 use rmcp::transport::auth::AuthorizationCallback;
 use std::io;
 use std::net::Ipv4Addr;

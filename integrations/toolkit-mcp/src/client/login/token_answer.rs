@@ -1,7 +1,6 @@
 //! Answers to requests for tokens. Servers write them in more forms than the OAuth library reads.
 
 use crate::guarded_http::GuardedHttp;
-use crate::locks::lock;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Request, Response, StatusCode};
 use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest};
@@ -9,6 +8,7 @@ use serde_json::{Value, from_slice, json, to_vec};
 use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use toolkit_core::__private::lock;
 use toolkit_core::foreign::{clean, shorten};
 
 /// The maximum length of a text that an error quotes, in characters.

@@ -4,9 +4,9 @@ use super::supervise::Link;
 use super::{ClientState, McpClient};
 use crate::client::event::McpEvent;
 use crate::client::tools::{Catalog, ToolListChange};
-use crate::locks::lock;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use toolkit_core::__private::lock;
 use toolkit_core::ToolDefinition;
 use toolkit_core::foreign::{ToolIssue, ToolIssueKind};
 

@@ -1,6 +1,5 @@
 //! Lists of tools as a server sent them. The types of the SDK keep only the members that they know.
 
-use crate::locks::lock;
 use rmcp::RoleClient;
 use rmcp::model::{CustomResult, JsonRpcMessage, ListToolsResult, RequestId, ServerResult};
 use rmcp::service::RxJsonRpcMessage;
@@ -8,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, from_str};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
+use toolkit_core::__private::lock;
 
 /// The last list of tools, until it is taken. Clones share it. A client requests one page after the other.
 #[derive(Debug, Clone, Default)]

@@ -1,8 +1,8 @@
 //! The secrets that a server gets. What it sends is read without them.
 
-use crate::locks::lock;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
+use toolkit_core::__private::lock;
 use toolkit_core::redaction::Redactor;
 
 /// The number of tokens that are known. A server may still answer a request with an earlier token.

@@ -1,10 +1,10 @@
 //! The last lines of a server's standard error, for messages.
 
-use crate::locks::lock;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::time::Duration;
 use tokio::time::timeout;
+use toolkit_core::__private::lock;
 use toolkit_core::CancellationToken;
 
 /// The number of kept lines.

@@ -7,7 +7,6 @@ use crate::client::event::McpEvent;
 #[cfg(feature = "client-http")]
 use crate::client::tools::RawLists;
 use crate::line_transport::read;
-use crate::locks::lock;
 use crate::reports::Reports;
 use crate::unsent::{Unsent, UnsentMessage};
 use rmcp::RoleClient;
@@ -20,6 +19,7 @@ use rmcp::transport::Transport;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 use tokio::sync::broadcast;
+use toolkit_core::__private::lock;
 use toolkit_core::CancellationToken;
 
 /// The code of the error that replaces a malformed answer.

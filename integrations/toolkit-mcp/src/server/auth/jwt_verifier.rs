@@ -3,7 +3,6 @@
 use super::jwt_signature::{JwtKey, SignedJwt};
 use super::protected_resource::VerifiedToken;
 use crate::guarded_http::GuardedHttp;
-use crate::locks::lock;
 use crate::macros::debug;
 use crate::mcp_error::{McpError, McpErrorKind};
 use http::Request;
@@ -11,6 +10,7 @@ use serde_json::Value;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::Instant;
+use toolkit_core::__private::lock;
 
 /// The permitted difference between the clocks of the issuer and this machine, in seconds.
 const LEEWAY: f64 = 30.0;

@@ -4,7 +4,6 @@
 //! that needs input ends with `input_required`; the client repeats the call with the answers and with the
 //! signed state of the earlier rounds.
 
-use crate::locks::lock;
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientCapabilities, ElicitRequest, ErrorData, InputRequest, InputRequests, InputRequiredResult,
@@ -20,6 +19,7 @@ use std::future::pending;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::Notify;
+use toolkit_core::__private::lock;
 use toolkit_core::ToolError;
 use toolkit_core::schema::{canonical_json, violations};
 
@@ -42,7 +42,7 @@ pub enum Elicited {
 }
 
 impl Elicited {
-    pub(crate) fn of(mut answer: Value) -> Self {
+    pub(crate) fn from_answer(mut answer: Value) -> Self {
         match answer.get("action").and_then(Value::as_str) {
             Some("accept") => Self::Accepted(answer.get_mut("content").map(Value::take).unwrap_or_default()),
             Some("decline") => Self::Declined,

@@ -1,22 +1,22 @@
 //! One call of a client: of a tool, of a prompt, or of a function behind a resource.
 
 use super::visibility::is_visible;
-use crate::locks::lock;
 use crate::reports::Reports;
 use crate::server::caller::{Caller, Inputs, LogLevel};
 use crate::server::server_settings::ServerSettings;
 use rmcp::RoleServer;
 use rmcp::model::{ErrorData, InputRequiredResult, InputResponses, ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
+use toolkit_core::__private::lock;
 use toolkit_core::context::Progress;
 use toolkit_core::{
-    CallId, Dispatcher, ErrorKind, RunContext, Tool, ToolCall, ToolError, ToolOutput, ToolResult,
+    CallId, Dispatcher, ErrorKind, RunContext, Tool, ToolCall, ToolError, ToolOutput, ToolRegistry,
+    ToolResult,
 };
 
 /// The time to send the waiting progress reports after the end of the call.
@@ -45,7 +45,7 @@ pub(super) enum CallEnd {
     Answered(ToolResult, Option<Arc<dyn Tool>>),
     /// The client does not see a tool with this name.
     NotFound,
-    /// The state of the call could not be computed.
+    /// Too many calls are running, or the state of the call could not be computed.
     Refused(ToolError),
     /// The client repeats the call with its answers.
     Suspended(InputRequiredResult),
@@ -62,14 +62,18 @@ const fn principal(_: &ServerSettings, _: &RequestContext<RoleServer>) -> Option
     None
 }
 
-/// Runs a call through a dispatcher.
+/// Runs a call through a dispatcher, if the server admits it.
 pub(crate) async fn run(
     session: CallSession<'_>,
     dispatcher: &Dispatcher,
     call: ClientCall<'_>,
     context: RequestContext<RoleServer>,
 ) -> Result<CallEnd, ErrorData> {
-    let CallSession { settings, run, log_level } = session;
+    let CallSession { settings, mut run, log_level } = session;
+    let _permit = match settings.calls.admit() {
+        Ok(permit) => permit,
+        Err(busy) => return Ok(CallEnd::Refused(busy)),
+    };
     let ClientCall { id, name, arguments, input_responses, request_state } = call;
     let call = ToolCall::new(id, name, &*arguments);
     let principal = principal(settings, &context);
@@ -77,24 +81,31 @@ pub(crate) async fn run(
     let cancellation = context.ct.clone();
     let reports = context.meta.get_progress_token().map(|token| (token, context.peer.clone()));
     let caller = Caller::new(context, inputs, log_level);
+    // The tool that runs is the one that the filters have seen, whatever changes meanwhile.
+    let registry = dispatcher.snapshot();
     if !settings.filters.is_empty() {
-        let registry = dispatcher.registry();
         let tool = registry.get(&call.name);
         if !tool.is_some_and(|tool| is_visible(settings, &caller, tool.definition())) {
             return Ok(CallEnd::NotFound);
         }
     }
-    let run = match run_context(settings, run, &caller) {
+    if let Some(trace) = caller.trace_context() {
+        run = run.with_extension(trace);
+    }
+    let run = match settings.calls.run_context(run, &caller) {
         Ok(run) => run,
         Err(error) => return Ok(CallEnd::Refused(error)),
     };
     match reports {
-        None => dispatch(settings, dispatcher.clone().with_run(run), call, cancellation, &caller).await,
+        None => {
+            let dispatcher = dispatcher.clone().with_run(run);
+            dispatch(settings, dispatcher, &registry, call, cancellation, &caller).await
+        }
         Some((token, peer)) => {
             let reports = Arc::new(Reports::default());
             let dispatcher = dispatcher.clone().with_run(run.on_progress(increasing(reports.clone(), token)));
             // Boxed, so that calls without reports stay small.
-            let call = Box::pin(dispatch(settings, dispatcher, call, cancellation, &caller));
+            let call = Box::pin(dispatch(settings, dispatcher, &registry, call, cancellation, &caller));
             Box::pin(reporting(call, &reports, peer)).await
         }
     }
@@ -109,10 +120,6 @@ pub(crate) async fn output(
     context: RequestContext<RoleServer>,
     not_found: impl FnOnce() -> ErrorData,
 ) -> Result<Result<ToolOutput, InputRequiredResult>, ErrorData> {
-    let settings = session.settings;
-    let Ok(_permit) = settings.permits.try_acquire() else {
-        return Err(ErrorData::internal_error("the server is busy; try again later", None));
-    };
     let error = match run(session, dispatcher, call, context).await? {
         CallEnd::NotFound => return Err(not_found()),
         CallEnd::Suspended(question) => return Ok(Err(question)),
@@ -129,32 +136,17 @@ pub(crate) async fn output(
     })
 }
 
-/// Returns the run context of one call: the run context of the session, with the state of the call added.
-fn run_context(
-    settings: &ServerSettings,
-    session: RunContext,
-    caller: &Caller,
-) -> Result<RunContext, ToolError> {
-    let mut run = session.with_state(caller.clone());
-    if let Some(trace) = caller.trace_context() {
-        run = run.with_extension(trace);
-    }
-    let add = || settings.call_state.iter().try_fold(run, |run, state| state(caller, run));
-    // A panic would end the task of the request without a response.
-    catch_unwind(AssertUnwindSafe(add))
-        .unwrap_or_else(|_| Err(ToolError::failed("the server cannot tell who calls the tool")))
-}
-
 /// Runs the call until it ends, or until it asks the client a question that only a repeated request can
 /// answer.
 async fn dispatch(
     settings: &ServerSettings,
     dispatcher: Dispatcher,
+    registry: &Arc<ToolRegistry>,
     call: ToolCall,
     cancellation: CancellationToken,
     caller: &Caller,
 ) -> Result<CallEnd, ErrorData> {
-    let mut running = pin!(dispatcher.dispatch_found(call, cancellation));
+    let mut running = pin!(dispatcher.dispatch_in(registry, call, cancellation));
     let ended = if caller.can_suspend() {
         tokio::select! {
             biased;

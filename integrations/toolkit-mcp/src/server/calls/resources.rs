@@ -214,13 +214,13 @@ pub(crate) fn listed_templates(
 }
 
 /// Returns the resource whose own URI, or else whose template, is `wanted`.
-pub(crate) fn of_template<'a>(registry: &'a ToolRegistry, wanted: &str) -> Option<&'a ToolDefinition> {
+pub(crate) fn with_template<'a>(registry: &'a ToolRegistry, wanted: &str) -> Option<&'a ToolDefinition> {
     registry.iter_definitions().find(|definition| uri(definition) == wanted)
 }
 
 /// Returns the resource with a URI, and the arguments in the URI. A URI of its own precedes templates.
 pub(crate) fn find<'a>(registry: &'a ToolRegistry, wanted: &str) -> Option<(&'a ToolDefinition, Value)> {
-    let own = of_template(registry, wanted).map(|definition| (definition, json!({})));
+    let own = with_template(registry, wanted).map(|definition| (definition, json!({})));
     own.or_else(|| {
         registry
             .iter_definitions()

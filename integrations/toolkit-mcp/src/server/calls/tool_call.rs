@@ -2,7 +2,7 @@
 
 use super::client_call::{self, CallEnd, CallSession, ClientCall};
 use crate::server::caller::is_stateless;
-use crate::server::protocol::{RawArguments, busy, failure, is_wrapped, success};
+use crate::server::protocol::{RawArguments, failure, is_wrapped, success};
 #[cfg(feature = "server-http")]
 use crate::server::request_body::RequestBody;
 use crate::server::server_settings::ServerSettings;
@@ -19,7 +19,6 @@ pub(crate) async fn run(
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let settings = session.settings;
-    let Ok(_permit) = settings.permits.try_acquire() else { return Ok(busy(settings.max_calls).into()) };
     let names = settings.names(&settings.dispatcher.registry());
     let raw = context.extensions.get();
     #[cfg(feature = "server-http")]

@@ -1,6 +1,5 @@
 //! Notifications about changes of live registries and of resources.
 
-use crate::locks::lock;
 use crate::server::server_settings::{ServerSettings, live};
 use rmcp::RoleServer;
 use rmcp::model::ResourceUpdatedNotificationParam;
@@ -10,6 +9,7 @@ use std::future::pending;
 use std::sync::{Arc, Mutex};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
+use toolkit_core::__private::lock;
 use toolkit_core::registry::RegistryEvents;
 use toolkit_core::{Dispatcher, LiveRegistry};
 

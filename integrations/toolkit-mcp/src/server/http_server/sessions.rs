@@ -1,6 +1,5 @@
 //! The open HTTP sessions of clients with earlier protocol versions: their maximum number, their identity, and their end.
 
-use crate::locks::lock;
 use futures_util::Stream;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::WorkerTransport;
@@ -16,6 +15,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
+use toolkit_core::__private::lock;
 
 /// The time for ending one idle session. After this time, the session ends in the background.
 const ENDING: Duration = Duration::from_secs(1);

@@ -26,7 +26,7 @@ struct CallParams<'a> {
 impl RawArguments {
     /// Returns the arguments in the body of a `tools/call` request.
     #[cfg(feature = "server-http")]
-    pub(crate) fn of(body: &[u8]) -> Option<Self> {
+    pub(crate) fn from_body(body: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]
         struct Body<'a> {
             #[serde(borrow)]

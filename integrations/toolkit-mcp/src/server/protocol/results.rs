@@ -131,12 +131,6 @@ fn is_text(media_type: &str) -> bool {
     essence.starts_with("text/") || essence == "application/json" || essence.ends_with("+json")
 }
 
-/// Returns the error result for a call refused because `limit` calls are already running.
-pub(crate) fn busy(limit: usize) -> CallToolResult {
-    let message = format!("The server is busy with {limit} calls; call the tool again later");
-    CallToolResult::error(vec![ContentBlock::text(message)])
-}
-
 /// Returns the content of `value` if it is a JSON string, and the JSON text of `value` otherwise.
 pub(crate) fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)

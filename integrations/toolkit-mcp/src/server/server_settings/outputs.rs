@@ -1,10 +1,10 @@
 //! Full texts of truncated results, stored as MCP resources.
 
-use crate::locks::lock;
 use rmcp::model::{Resource, ResourceContents};
 use std::collections::{HashMap, VecDeque};
 use std::error::Error;
 use std::sync::{Arc, Mutex};
+use toolkit_core::__private::lock;
 use toolkit_core::CallId;
 use toolkit_core::output::FullOutput;
 

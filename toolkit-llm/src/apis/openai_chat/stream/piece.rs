@@ -21,7 +21,7 @@ pub(super) fn push(parts: &mut Parts, json: &Value, is_whole: bool) {
     }
     let number = known.unwrap_or_else(|| begin(parts, &piece));
     // Once the model continues with another call, no further arguments arrive for the earlier one.
-    if let Some(earlier) = parts.current.replace(number).filter(|earlier| *earlier != number)
+    if let Some(earlier) = parts.known.current.replace(number).filter(|earlier| *earlier != number)
         && parts[earlier].is_complete()
         && !parts.is_blank(earlier)
     {
@@ -30,7 +30,7 @@ pub(super) fn push(parts: &mut Parts, json: &Value, is_whole: bool) {
     if let Some(id) = piece.id.as_deref().filter(|_| parts[number].key.call.is_empty()) {
         parts.learn(number, &PartKey { call: id, ..PartKey::default() });
         // Once a call is announced, its id does not change.
-        if !parts[number].is_announced {
+        if !parts[number].is_announced() {
             parts[number].set("id", id);
         }
     }
@@ -49,15 +49,15 @@ pub(super) fn is_same(known: &StreamedPart, call: &WireCall<'_>) -> bool {
 /// Returns the call that `piece` continues. Its place is its index, or else its id, or else the current call.
 fn find(parts: &Parts, piece: &WireCall<'_>) -> Option<usize> {
     let place = match (piece.index, piece.id.as_deref()) {
-        (Some(index), _) => parts.by_index.get(&(index as u64)),
-        (None, id) => id.and_then(|id| parts.by_call.get(id)).or(parts.current.as_ref()),
+        (Some(index), _) => parts.known.by_index.get(&(index as u64)),
+        (None, id) => id.and_then(|id| parts.known.by_call.get(id)).or(parts.known.current.as_ref()),
     };
     place.copied().filter(|number| is_continued_by(&parts[*number], piece))
 }
 
 fn begin(parts: &mut Parts, piece: &WireCall<'_>) -> usize {
     let index = piece.index.map(|index| index as u64);
-    let unseen = index.filter(|index| !parts.by_index.contains_key(index));
+    let unseen = index.filter(|index| !parts.known.by_index.contains_key(index));
     let number = parts.begin(unseen.unwrap_or(parts.next), json!({}));
     parts.learn(number, &PartKey { index, ..PartKey::default() });
     number

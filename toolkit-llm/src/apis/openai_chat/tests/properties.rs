@@ -56,7 +56,7 @@ proptest! {
         for (call, written) in calls.iter().zip(&written) {
             prop_assert_eq!(&written["id"], call.id.as_str());
             let part = &written[written["type"].as_str().unwrap()];
-            prop_assert!(FACTS.names.accepts(part["name"].as_str().unwrap()));
+            prop_assert!(FACTS.tools.names.accepts(part["name"].as_str().unwrap()));
             if written["type"] == "custom" {
                 prop_assert!(part["input"].is_string());
             } else {
@@ -92,7 +92,7 @@ proptest! {
         order in vec(any::<prop::sample::Index>(), 40),
         is_interleaved in any::<bool>(),
     ) {
-        let names = WireNames::new(FACTS.names, calls.iter().map(|(call, _)| call.name.as_str()));
+        let names = WireNames::new(FACTS.tools.names, calls.iter().map(|(call, _)| call.name.as_str()));
         let mut calls = calls;
         for (at, (call, _)) in calls.iter_mut().enumerate() {
             call.id = format!("call_{at}").into();

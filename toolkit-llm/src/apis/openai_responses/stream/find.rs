@@ -52,7 +52,7 @@ pub(super) fn find(parts: &Parts, key: &PartKey<&str>, is_begin: bool) -> Option
         let is_same_item = !key.item.is_empty() && known(number).item == key.item;
         let is_open =
             parts.awaits_arguments(*number) || !is_begin && (is_same_item || !parts[*number].is_done);
-        let is_taken = parts.by_call.contains_key(key.call);
+        let is_taken = parts.known.by_call.contains_key(key.call);
         is_open && !(is_elsewhere(number) || is_begin && is_other(number) || is_taken)
     };
     let fits = |number: &usize| {
@@ -61,10 +61,10 @@ pub(super) fn find(parts: &Parts, key: &PartKey<&str>, is_begin: bool) -> Option
         !(part.key.is_other_kind(key) || is_begin && is_another)
             && (!has_other_call(parts, *number, key) || may_be_renamed(number))
     };
-    let by_item = parts.by_item.get(key.item).copied();
-    let by_index = key.index.and_then(|index| parts.by_index.get(&index).copied());
+    let by_item = parts.known.by_item.get(key.item).copied();
+    let by_index = key.index.and_then(|index| parts.known.by_index.get(&index).copied());
     // Some servers name the item of an event by its `call_id`.
-    let by_call = parts.by_call.get(key.call).or_else(|| parts.by_call.get(key.item)).copied();
+    let by_call = parts.known.by_call.get(key.call).or_else(|| parts.known.by_call.get(key.item)).copied();
     let latest = parts.latest().filter(|number| key.is_empty() && !is_begin && !parts[*number].is_done);
     let places = [
         by_item.filter(|number| !is_apart(number)),
@@ -86,7 +86,7 @@ pub(super) fn find_open(parts: &Parts, key: &PartKey<&str>, item: &Value) -> Opt
 
 /// Returns whether an item has a call id, and the key has the id of another call.
 fn has_other_call(parts: &Parts, number: usize, key: &PartKey<&str>) -> bool {
-    parts[number].key.is_other_call(key) && parts.by_call.get(key.call) != Some(&number)
+    parts[number].key.is_other_call(key) && parts.known.by_call.get(key.call) != Some(&number)
 }
 
 /// Returns the index in `parts` of an item in the final response.
@@ -113,9 +113,9 @@ pub(super) fn find_listed(
         let unlisted = part(number).filter(|part| !listed.contains(part.key.call.as_str()));
         unlisted.is_some_and(|part| may_be_same(part, item))
     };
-    let at_place = [parts.by_index.get(&(position as u64)).copied(), Some(position)];
+    let at_place = [parts.known.by_index.get(&(position as u64)).copied(), Some(position)];
     let at_place = || at_place.into_iter().flatten();
-    let by_id = [parts.by_item.get(key.item).copied(), parts.by_call.get(key.call).copied()];
+    let by_id = [parts.known.by_item.get(key.item).copied(), parts.known.by_call.get(key.call).copied()];
     let by_id = at_place().find(is_same_call).into_iter().chain(by_id.into_iter().flatten()).find(fits);
     by_id.or_else(|| (0..parts.len()).find(is_renamed)).or_else(|| at_place().find(fits))
 }

@@ -74,7 +74,7 @@ pub(super) fn complete(parts: &mut Parts, number: usize, item: &Value) {
     let known = whole.get("arguments").map_or(0, content);
     // An announced id is kept, and so are arguments that the final item lacks.
     let is_kept = |name: &str, value: &Value| match name {
-        "call_id" => !part.is_announced && shared::id(Some(value)).is_some(),
+        "call_id" => !part.is_announced() && shared::id(Some(value)).is_some(),
         "arguments" => content(value) >= known,
         _ => true,
     };

@@ -1,0 +1,7 @@
+//! The name of this library in requests over HTTP.
+
+use http::header::HeaderValue;
+
+/// The value of the header `User-Agent`.
+pub(crate) const USER_AGENT_VALUE: HeaderValue =
+    HeaderValue::from_static(concat!("toolkit-mcp/", env!("CARGO_PKG_VERSION")));

@@ -1,0 +1,95 @@
+//! The arguments of calls: JSON text or an object, complete or cut off.
+
+use super::sanitize;
+use crate::json::fields::only;
+use serde_json::{Value, json};
+use std::borrow::Cow;
+
+/// The arguments of a call.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Arguments<'a> {
+    /// A string as received, or the JSON text of a received value that is neither a string nor an object.
+    Text(Cow<'a, str>),
+    /// A JSON object, as received.
+    Object(&'a Value),
+}
+
+impl<'a> Arguments<'a> {
+    /// Reads the arguments of a call.
+    ///
+    /// If generation stopped early at this call (`is_cut`), an object has only the members that were complete,
+    /// and blank arguments have none. The end of such an object is left out. The rest is invalid JSON, so the
+    /// incomplete call is refused instead of being run without its last arguments. Text shows by itself whether
+    /// it is complete.
+    pub(crate) fn from_value(value: Option<&'a Value>, is_cut: bool) -> Self {
+        match value {
+            value if is_cut && is_blank(value) => Self::Text(Cow::Borrowed("{")),
+            Some(object @ Value::Object(_)) if is_cut => Self::Text(without_end(object).into()),
+            None | Some(Value::Null) => Self::Text(Cow::Borrowed("")),
+            Some(Value::String(text)) => Self::Text(Cow::Borrowed(text)),
+            Some(object @ Value::Object(_)) => Self::Object(object),
+            Some(value) => Self::Text(Cow::Owned(value.to_string())),
+        }
+    }
+
+    /// Reads the arguments of a call that has a separate field for each argument. `members` are the names of these
+    /// fields. If generation stopped early at this call (`is_cut`), the returned JSON is incomplete.
+    pub(super) fn from_members(json: &Value, members: &[&str], is_cut: bool) -> Self {
+        let is_member = |name: &str, value: &Value| members.contains(&name) && !value.is_null();
+        let found = json.as_object().filter(|_| !is_cut).map(|fields| only(fields, is_member));
+        let text = found.map_or_else(|| "{".to_owned(), |found| Value::Object(found).to_string());
+        Self::Text(Cow::Owned(text))
+    }
+
+    pub(crate) fn into_text(self) -> Cow<'a, str> {
+        match self {
+            Self::Text(text) => text,
+            Self::Object(object) => Cow::Owned(object.to_string()),
+        }
+    }
+
+    /// Converts the arguments to a JSON object for the history of the next request.
+    pub(crate) fn into_object(self) -> Value {
+        match self {
+            Self::Text(text) => {
+                serde_json::from_str(&sanitize::arguments(&text)).unwrap_or_else(|_| json!({}))
+            }
+            Self::Object(object) => object.clone(),
+        }
+    }
+}
+
+/// Returns the JSON of an object without its last character.
+fn without_end(object: &Value) -> String {
+    let mut text = object.to_string();
+    text.pop();
+    text
+}
+
+/// Returns whether the arguments are missing, a blank string, or an empty object.
+pub(crate) fn is_blank(arguments: Option<&Value>) -> bool {
+    match arguments {
+        None | Some(Value::Null) => true,
+        Some(Value::String(text)) => text.trim().is_empty(),
+        Some(Value::Object(members)) => members.is_empty(),
+        Some(_) => false,
+    }
+}
+
+/// Converts the input of a custom tool call to arguments with the single member `input`.
+///
+/// If generation stopped early at this call (`is_cut`), the end of the returned JSON is left out. The
+/// incomplete call is then refused like an incomplete function call.
+pub(super) fn input_arguments(input: Option<&Value>, is_cut: bool) -> Cow<'_, str> {
+    match input {
+        None | Some(Value::Null) => Cow::Borrowed(if is_cut { "{" } else { "" }),
+        Some(input) => {
+            let mut text = json!({"input": input}).to_string();
+            text.truncate(text.len() - if is_cut { CUT.len() } else { 0 });
+            Cow::Owned(text)
+        }
+    }
+}
+
+/// The last characters of the arguments of a custom tool call. They are left out if the call was cut off.
+pub(super) const CUT: &str = "\"}";

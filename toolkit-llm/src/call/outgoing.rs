@@ -1,0 +1,84 @@
+//! Calls to be written into the next request.
+
+use super::arguments::{Arguments, CUT};
+use super::sanitize;
+use crate::json::fields::Fields;
+use serde_json::Value;
+use std::borrow::Cow;
+use toolkit_core::call::{ProviderExtras, ToolCall};
+use toolkit_core::name::{NameRule, WireNames};
+
+/// A call to be written into the next request.
+#[derive(Debug)]
+pub(crate) struct OutgoingCall<'a> {
+    pub(crate) origin: Origin<'a>,
+    /// The call id, in a form that the provider accepts in requests.
+    pub(crate) id: String,
+    /// The tool name, in the provider's spelling.
+    pub(crate) name: String,
+    pub(crate) arguments: Arguments<'a>,
+}
+
+/// The origin of a call in the next request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Origin<'a> {
+    /// The model sent the call as this JSON object.
+    Received { json: &'a Value, is_custom: bool },
+    /// The program made the call.
+    Made(&'a ProviderExtras),
+}
+
+impl<'a> OutgoingCall<'a> {
+    pub(crate) fn made(call: &'a ToolCall, id: String, rule: NameRule, names: &WireNames) -> Self {
+        let name = sanitize::name(rule, names.spell(&call.name)).into_owned();
+        let arguments = Arguments::Text(Cow::Borrowed(call.arguments.as_str()));
+        Self { origin: Origin::Made(&call.extras), id, name, arguments }
+    }
+
+    /// Returns the fields to which the id, the name and the arguments of the call are then added. For a received call,
+    /// these are all received fields. For a call made by the program, they are its provider extras.
+    pub(crate) fn fields(&self, format: &str) -> Fields {
+        let fields = match self.origin {
+            Origin::Received { json, .. } => json.as_object(),
+            Origin::Made(extras) => extras.for_api(format),
+        };
+        fields.cloned().unwrap_or_default()
+    }
+}
+
+impl Origin<'_> {
+    /// Returns how the arguments are written in the next request: whether the call is a custom tool call, the name of
+    /// the field, and the string for this field.
+    ///
+    /// A call made by the program is a custom tool call if the `type` in its provider extras equals `custom`.
+    pub(crate) fn text<'t>(
+        self,
+        arguments: &'t Arguments<'_>,
+        format: &str,
+        custom: &str,
+    ) -> (bool, &'static str, Cow<'t, str>) {
+        let is_custom = match self {
+            Self::Received { is_custom, .. } => is_custom,
+            Self::Made(extras) => extras.get(format, "type").is_some_and(|kind| kind == custom),
+        };
+        match (arguments, is_custom) {
+            (Arguments::Text(text), true) => (true, "input", free_text(text)),
+            (Arguments::Text(text), false) => (false, "arguments", sanitize::arguments(text)),
+            (Arguments::Object(object), _) => (is_custom, "arguments", Cow::Owned(object.to_string())),
+        }
+    }
+}
+
+/// Returns the input of a custom tool call. This is the argument `input` if there are no other arguments, and
+/// otherwise the text of all arguments. The arguments may be cut off.
+fn free_text(arguments: &str) -> Cow<'_, str> {
+    let fields = serde_json::from_str::<Fields>(arguments);
+    match fields.or_else(|_| serde_json::from_str(&format!("{arguments}{CUT}"))) {
+        Ok(mut fields) if fields.len() == 1 => match fields.remove("input") {
+            Some(Value::String(input)) => Cow::Owned(input),
+            Some(input) => Cow::Owned(input.to_string()),
+            None => Cow::Borrowed(arguments),
+        },
+        _ => Cow::Borrowed(arguments),
+    }
+}

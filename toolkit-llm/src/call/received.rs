@@ -1,0 +1,133 @@
+//! The messages of a model in a provider's JSON, and which of their calls may run.
+
+use super::WireCall;
+use super::known_calls::KnownCalls;
+use crate::json::fields::Fields;
+use serde_json::Value;
+
+/// The model's messages found in one payload.
+#[derive(Debug)]
+pub(crate) struct DecodedPayload<'a> {
+    pub(crate) payload: &'a Value,
+    pub(crate) messages: Vec<ReceivedMessage<'a>>,
+}
+
+/// One message of the model, divided into its calls and its other parts.
+#[derive(Debug)]
+pub(crate) struct ReceivedMessage<'a> {
+    /// The fields of the message. `None` if the payload consists of parts without a message.
+    pub(crate) fields: Option<&'a Fields>,
+    pub(crate) parts: Vec<MessagePart<'a>>,
+    /// Whether the payload contains the complete message rather than only some of its parts.
+    pub(crate) is_whole: bool,
+}
+
+#[derive(Debug)]
+pub(crate) enum MessagePart<'a> {
+    Call(WireCall<'a>),
+    Other(&'a Value),
+}
+
+impl<'a> DecodedPayload<'a> {
+    /// Returns the parts of the first message, except its calls.
+    pub(crate) fn other_parts(&self) -> impl Iterator<Item = &'a Value> {
+        self.messages.first().into_iter().flat_map(|message| &message.parts).filter_map(|part| match part {
+            MessagePart::Call(_) => None,
+            MessagePart::Other(part) => Some(*part),
+        })
+    }
+}
+
+impl<'a> ReceivedMessage<'a> {
+    /// Creates a message from a list of content parts. `cut` is the index of the part at which generation
+    /// stopped early.
+    pub(crate) fn from_parts(
+        list: &'a [Value],
+        cut: Option<usize>,
+        read: impl Fn(&'a Value, bool) -> Option<WireCall<'a>>,
+    ) -> Self {
+        let mut parts = Vec::with_capacity(list.len());
+        for (at, part) in list.iter().enumerate() {
+            parts.push(match read(part, Some(at) == cut) {
+                Some(call) => MessagePart::Call(call),
+                None => MessagePart::Other(part),
+            });
+        }
+        Self { fields: None, parts, is_whole: true }
+    }
+
+    /// Creates a message from a list of content parts. If generation stopped early (`is_cut`), the last part is
+    /// incomplete.
+    pub(crate) fn from_list(
+        list: &'a [Value],
+        is_cut: bool,
+        read: impl Fn(&'a Value, bool) -> Option<WireCall<'a>>,
+    ) -> Self {
+        let cut = if is_cut { list.len().checked_sub(1) } else { None };
+        Self::from_parts(list, cut, read)
+    }
+
+    /// Removes the calls that must not be run. A call without a name is not a call, and a repeated call is one call.
+    ///
+    /// Arguments without a name and an id belong to the only call without arguments. If that cannot be decided, a call
+    /// without arguments is read as incomplete. The same applies to the last part if the finish reason is unknown
+    /// (`is_unclear`).
+    pub(crate) fn settle(&mut self, is_unclear: bool) {
+        let has_orphans = self.calls().any(WireCall::is_orphan) && !self.adopt();
+        let last = self.parts.len().saturating_sub(1);
+        for (at, part) in self.parts.iter_mut().enumerate() {
+            let MessagePart::Call(call) = part else { continue };
+            let misses_arguments = has_orphans && call.has_no_arguments();
+            let misses_end = is_unclear && at == last && call.is_blank();
+            if misses_arguments || misses_end {
+                call.is_cut = true;
+                call.input = None;
+            }
+        }
+        self.remove_repeated();
+    }
+
+    /// Removes calls without a name, and repeated ones. A call without arguments repeats one with the same id and
+    /// name that has some, also a later one, so it is compared after these.
+    fn remove_repeated(&mut self) {
+        let mut known_calls = KnownCalls::default();
+        for has_no_arguments in [false, true] {
+            self.parts.retain(|part| match part {
+                MessagePart::Call(call) if call.has_no_arguments() == has_no_arguments => {
+                    !call.name.is_empty() && known_calls.add(call)
+                }
+                _ => true,
+            });
+        }
+    }
+
+    /// Gives the arguments without a name and an id to the only call without arguments. Returns whether this was possible.
+    fn adopt(&mut self) -> bool {
+        let Some(orphan) = self.only_orphan() else { return false };
+        if orphan.id.is_some() || orphan.is_custom || orphan.is_cut || orphan.input.is_none() {
+            return false;
+        }
+        let input = orphan.input;
+        let mut blank = self.parts.iter_mut().filter_map(|part| match part {
+            MessagePart::Call(call) if !call.name.is_empty() && call.has_no_arguments() => Some(call),
+            _ => None,
+        });
+        let (Some(call), None) = (blank.next(), blank.next()) else { return false };
+        call.input = input;
+        true
+    }
+
+    /// Returns the call with arguments and without a name, if there is exactly one.
+    fn only_orphan(&self) -> Option<&WireCall<'a>> {
+        let mut orphans = self.calls().filter(|call| call.is_orphan());
+        let orphan = orphans.next()?;
+        orphans.next().is_none().then_some(orphan)
+    }
+
+    pub(crate) fn calls(&self) -> impl Iterator<Item = &WireCall<'a>> {
+        self.parts.iter().filter_map(|part| match part {
+            MessagePart::Call(call) => Some(call),
+            MessagePart::Other(_) => None,
+        })
+    }
+}
