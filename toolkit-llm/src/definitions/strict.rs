@@ -193,7 +193,7 @@ mod tests {
         wanted: StrictTools,
     ) -> (Vec<String>, Vec<String>) {
         let tools: Vec<&ToolDefinition> = tools.iter().collect();
-        let plan = plan(format.codec().facts(), &tools, wanted);
+        let plan = plan(format.facts(), &tools, wanted);
         let strict = tools.iter().enumerate().filter(|(index, _)| plan.strict[*index]);
         let strict = strict.map(|(_, tool)| tool.name.as_str().to_owned()).collect();
         (strict, plan.refused.iter().map(ToString::to_string).collect())
