@@ -79,7 +79,10 @@ const CASES: &[Case] = &[
     case("list/100_in_request", |count| list_in_request(count, 100)),
     case("define/schemars_1000", |count| repeat(count, || by_hand::definitions(1_000))).times(2),
     case("define/1000", |count| repeat(count, || define(1_000))).times(2),
-    case("start/first_call", |count| repeat(count, || support::call(&support::registry(), C.tool, C.arguments))).times(20),
+    case("start/first_call", |count| {
+        repeat(count, || support::call(&support::registry(), C.tool, C.arguments))
+    })
+    .times(20),
     case("stream/values", streams::values),
     case("stream/chunks", streams::chunks),
     case("batch/making_calls", |count| repeat(count, || support::waiting_calls(1_000))).times(4),
