@@ -154,11 +154,12 @@ report() {
     function row(name, check, release, bytes) {
         printf "%-10s %12s %16s %14s\n", name, check, release, bytes
     }
-    function target(name, value, unit, limit, sign,   met) {
+    # What is missed fails. What is only wanted is printed, as in `targets.txt`.
+    function target(name, value, unit, limit, sign, wanted,   met) {
         met = sign * value >= sign * limit
         missed += !met
-        printf "%s: %.2f%s (target %s %s%s: %s)\n", name, value, unit, (sign == 1 ? ">=" : "<="), limit, unit, \
-            (met ? "met" : "MISSED")
+        printf "%s: %.2f%s (target %s %s%s: %s%s)\n", name, value, unit, (sign == 1 ? ">=" : "<="), limit, unit, \
+            (met ? "met" : "MISSED"), (wanted != "" && value > wanted ? ", wanted " wanted : "")
     }
     # Below the resolution of the clock there is no ratio.
     function ratio(name, least,   ours) {
@@ -180,9 +181,9 @@ report() {
         if ("twin" in check) { ratio("check ratio", check); ratio("release ratio", release) }
         if (count != 200) exit missed > 0
         if ("ours" in release) target("release over plain", over(release, "ours"), " CPU-s", 4, -1)
-        target("size over plain", over(size, "ours") / 1000000, " MB", 2.4, -1)
-        target("size over plain, published to one API", over(size, "one") / 1000000, " MB", 1.8, -1)
-        target("size over plain, published to four APIs", over(size, "four") / 1000000, " MB", 2.1, -1)
+        target("size over plain", over(size, "ours") / 1000000, " MB", 1.9, -1)
+        target("size over plain, published to one API", over(size, "one") / 1000000, " MB", 2.35, -1, 1.8)
+        target("size over plain, published to four APIs", over(size, "four") / 1000000, " MB", 2.5, -1, 2.1)
         exit missed > 0
     }'
 }
