@@ -4,8 +4,9 @@ use super::tools::{self, Address, Item, Priority};
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::time::Duration;
+use toolkit_ai::schemars::{self, JsonSchema, schema_for};
 use toolkit_ai::serde::{self, Deserialize};
-use toolkit_ai::serde_json;
+use toolkit_ai::serde_json::{self, json};
 
 pub(crate) type Outcome = serde_json::Result<String>;
 pub(crate) type Started<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
@@ -13,7 +14,7 @@ pub(crate) type Start = fn(&str) -> Started<'_>;
 pub(crate) type Map = HashMap<String, Start>;
 
 /// The arguments of A.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(crate = "self::serde")]
 pub(crate) struct Add {
     a: i64,
@@ -21,7 +22,7 @@ pub(crate) struct Add {
 }
 
 /// The arguments of B.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(crate = "self::serde")]
 pub(crate) struct SearchWeb {
     query: String,
@@ -29,7 +30,7 @@ pub(crate) struct SearchWeb {
 }
 
 /// The arguments of C.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(crate = "self::serde")]
 pub(crate) struct CreateOrder {
     customer: String,
@@ -72,6 +73,21 @@ fn summary(order: CreateOrder) -> tools::Summary {
         order.discount,
         order.placed_at,
     )
+}
+
+/// The list of this many definitions, of A, B and C in turn, with the schemas that `schemars` makes.
+pub(crate) fn definitions(count: usize) -> String {
+    let definition = |index: usize| {
+        let (description, schema) = match index % 3 {
+            0 => ("Add two integers.", schema_for!(Add)),
+            1 => ("Search the web and return URLs.", schema_for!(SearchWeb)),
+            _ => ("Create an order.", schema_for!(CreateOrder)),
+        };
+        let function =
+            json!({"name": format!("tool_{index}"), "description": description, "parameters": schema});
+        json!({"type": "function", "function": function}).to_string()
+    };
+    format!("[{}]", (0..count).map(definition).collect::<Vec<_>>().join(","))
 }
 
 /// A tool that was described elsewhere: its arguments have no Rust type.

@@ -2,6 +2,7 @@
 
 use crate::depth::MAX_DEPTH;
 use crate::number::Decimal;
+use crate::order::sort_by;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::Error;
@@ -192,7 +193,7 @@ impl<'a> Json<'a> {
                     members.iter().map(|(name, value)| (&**name, value)).collect();
                 if canonical {
                     // The sort is stable: the order of members with the same name can matter.
-                    members.sort_by_key(|(name, _)| *name);
+                    sort_by(&mut members, |(one, _), (other, _)| one.cmp(other));
                 }
                 written.push('{');
                 for (index, (name, value)) in members.into_iter().enumerate() {

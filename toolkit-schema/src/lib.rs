@@ -27,6 +27,7 @@ mod marks;
 mod nearest;
 mod normal;
 mod number;
+mod order;
 mod pattern;
 mod plan;
 mod properties;
@@ -67,6 +68,7 @@ pub mod __private {
     pub use crate::json::{Json, Kind, Member, members_of, quoted};
     pub use crate::json_repair::extract_object;
     pub use crate::number::Decimal;
+    pub use crate::order::{distinct, sort_by, sort_names};
     pub use crate::property_names::{rename_members, rename_properties};
     pub use crate::reference::{LoopExits, fit_references};
     pub use crate::tidy::{constants_to_enum, remove_description, tidy_arguments, with_notes};
