@@ -70,6 +70,8 @@ const CASES: &[Case] = &[
     case("create_order/dispatcher", |count| dispatcher(count, C)),
     case("struct/registry", |count| registry(count, D.tool, D.arguments)),
     case("struct/registry_async", |count| registry(count, D.async_tool, D.arguments)),
+    case("items_1000/map_boxed", items_by_hand).times(4),
+    case("items_1000/registry", items).times(4),
     case("foreign/map_boxed", |count| map_boxed(count, Call { tool: "foreign_order", ..C })),
     case("foreign/registry", |count| registry(count, "foreign_order", C.arguments)),
     case("look_up/10", |count| look_up(count, 10)),
@@ -122,6 +124,16 @@ fn map_boxed(count: usize, Call { tool, arguments, .. }: Call) {
 fn registry(count: usize, tool: &str, arguments: &str) {
     let registry = support::registry();
     repeat(count, || support::call(&registry, tool, arguments));
+}
+
+/// A list of a thousand structs.
+fn items_by_hand(count: usize) {
+    let (map, arguments) = (by_hand::map(), support::items(1_000));
+    repeat(count, || support::finish(by_hand::by_map(&map, black_box("count_items"), black_box(&arguments))));
+}
+
+fn items(count: usize) {
+    registry(count, "count_items", &support::items(1_000));
 }
 
 /// The case `add/registry` with a twentieth more instructions: a check that does not find it is worth nothing.

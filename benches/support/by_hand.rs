@@ -45,6 +45,13 @@ pub(crate) struct CreateOrder {
     placed_at: u64,
 }
 
+/// The arguments of a tool with one list.
+#[derive(Debug, Deserialize)]
+#[serde(crate = "self::serde")]
+struct CountItems {
+    items: Vec<Item>,
+}
+
 fn add(text: &str) -> Outcome {
     let Add { a, b } = serde_json::from_str(text)?;
     serde_json::to_string(&tools::add(a, b))
@@ -75,6 +82,11 @@ fn summary(order: CreateOrder) -> tools::Summary {
     )
 }
 
+fn count_items(text: &str) -> Outcome {
+    let CountItems { items } = serde_json::from_str(text)?;
+    serde_json::to_string(&tools::count_items(items))
+}
+
 /// The list of this many definitions, of A, B and C in turn, with the schemas that `schemars` makes.
 pub(crate) fn definitions(count: usize) -> String {
     let definition = |index: usize| {
@@ -103,6 +115,7 @@ pub(crate) fn by_match(tool: &str, text: &str) -> Outcome {
         "add" => add(text),
         "search_web" => search_web(text),
         "create_order" | "create_struct" => create_order(text),
+        "count_items" => count_items(text),
         "foreign_order" => foreign_order(text),
         _ => Err(serde::de::Error::custom("no such tool")),
     }
@@ -110,11 +123,12 @@ pub(crate) fn by_match(tool: &str, text: &str) -> Outcome {
 
 /// The least that lets tools be chosen at run time and wait.
 pub(crate) fn map() -> Map {
-    let tools: [(&str, Start); 5] = [
+    let tools: [(&str, Start); 6] = [
         ("add", |text| Box::pin(async move { add(text) })),
         ("search_web", |text| Box::pin(async move { search_web(text) })),
         ("create_order", |text| Box::pin(async move { create_order(text) })),
         ("create_struct", |text| Box::pin(async move { create_order(text) })),
+        ("count_items", |text| Box::pin(async move { count_items(text) })),
         ("foreign_order", |text| Box::pin(async move { foreign_order(text) })),
     ];
     tools.into_iter().map(|(name, start)| (name.to_owned(), start)).collect()

@@ -32,6 +32,7 @@ mod pattern;
 mod plan;
 mod properties;
 mod property_names;
+mod reader;
 mod reference;
 mod rename;
 mod tidy;
@@ -70,6 +71,7 @@ pub mod __private {
     pub use crate::number::Decimal;
     pub use crate::order::{distinct, sort_by, sort_names};
     pub use crate::property_names::{rename_members, rename_properties};
+    pub use crate::reader::{Arguments, ReadError, Reader};
     pub use crate::reference::{LoopExits, fit_references};
     pub use crate::tidy::{constants_to_enum, remove_description, tidy_arguments, with_notes};
     pub use crate::words::{shorten, shorten_to, value_in_words};

@@ -36,7 +36,7 @@ pub fn distinct<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
 
 /// Sorts names.
 pub fn sort_names(names: &mut [&str]) {
-    sort_by(names, |one, other| one.cmp(other));
+    sort_by(names, Ord::cmp);
 }
 
 #[cfg(test)]
