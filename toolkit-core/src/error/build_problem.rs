@@ -228,7 +228,7 @@ impl BuildProblem {
         tools: impl IntoIterator<Item = &'a ToolName>,
     ) -> Self {
         let mut tools: Vec<&ToolName> = tools.into_iter().collect();
-        sort_by(&mut tools, |one, other| one.cmp(other));
+        sort_by(&mut tools, Ord::cmp);
         tools.dedup();
         let meant = tools.iter().filter(|tool| is_method_of(name, tool));
         Self::bare_name(what, name, meant.copied())
