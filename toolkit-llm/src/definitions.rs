@@ -103,7 +103,7 @@ impl<'a> Renderer<'a> {
         encoded.losses.extend(unsupported_metadata(definition, &self.facts, is_sent));
         let renamed = parameters.respelled().map(|(name, spelling)| (name.to_owned(), spelling.to_owned()));
         let mut renamed: Vec<_> = renamed.collect();
-        sort_by(&mut renamed, |one, other| one.cmp(other));
+        sort_by(&mut renamed, Ord::cmp);
         Fragment {
             spelled: self.names.spell(definition.name.as_str()).into(),
             strict,
