@@ -82,7 +82,7 @@ const CASES: &[Case] = &[
     case("define/schemars_1000", |count| repeat(count, || by_hand::definitions(1_000))).times(2),
     case("define/1000", |count| repeat(count, || define(1_000))).times(2),
     case("start/first_call", |count| {
-        repeat(count, || support::call(&support::registry(), C.tool, C.arguments))
+        repeat(count, || support::call(&support::registry(), C.tool, C.arguments));
     })
     .times(20),
     case("stream/values", streams::values),
