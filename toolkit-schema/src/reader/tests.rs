@@ -50,7 +50,7 @@ struct Every {
     either: Option<Either>,
     tagged: Option<Tagged>,
     wrapped: Option<Wrapped>,
-    boxed: Option<Box<Every>>,
+    boxed: Option<Box<Self>>,
     counts: Option<BTreeMap<u64, bool>>,
     levels: Option<BTreeMap<Level, i64>>,
     any: Option<Value>,
