@@ -13,8 +13,8 @@ mod support;
 
 use std::hint::black_box;
 use std::time::Duration;
-use support::{A, B, C, Call, D, agents, by_hand, mcp, registry_of, repeat, streams};
-use toolkit_ai::{prelude::*, serde_json};
+use support::{A, B, C, Call, D, agents, by_hand, mcp, registry_of, repeat, streams, tools};
+use toolkit_ai::{ToolName, prelude::*, serde_json};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -70,6 +70,8 @@ const CASES: &[Case] = &[
     case("create_order/dispatcher", |count| dispatcher(count, C)),
     case("struct/registry", |count| registry(count, D.tool, D.arguments)),
     case("struct/registry_async", |count| registry(count, D.async_tool, D.arguments)),
+    case("items_1000/map_boxed", items_by_hand).times(4),
+    case("items_1000/registry", items).times(4),
     case("foreign/map_boxed", |count| map_boxed(count, Call { tool: "foreign_order", ..C })),
     case("foreign/registry", |count| registry(count, "foreign_order", C.arguments)),
     case("look_up/10", |count| look_up(count, 10)),
@@ -77,6 +79,12 @@ const CASES: &[Case] = &[
     case("list/joined_100", |count| list_joined(count, 100)),
     case("list/100", |count| list(count, 100)),
     case("list/100_in_request", |count| list_in_request(count, 100)),
+    case("define/schemars_1000", |count| repeat(count, || by_hand::definitions(1_000))).times(2),
+    case("define/1000", |count| repeat(count, || define(1_000))).times(2),
+    case("start/first_call", |count| {
+        repeat(count, || support::call(&support::registry(), C.tool, C.arguments));
+    })
+    .times(20),
     case("stream/values", streams::values),
     case("stream/chunks", streams::chunks),
     case("batch/making_calls", |count| repeat(count, || support::waiting_calls(1_000))).times(4),
@@ -116,6 +124,16 @@ fn map_boxed(count: usize, Call { tool, arguments, .. }: Call) {
 fn registry(count: usize, tool: &str, arguments: &str) {
     let registry = support::registry();
     repeat(count, || support::call(&registry, tool, arguments));
+}
+
+/// A list of a thousand structs.
+fn items_by_hand(count: usize) {
+    let (map, arguments) = (by_hand::map(), support::items(1_000));
+    repeat(count, || support::finish(by_hand::by_map(&map, black_box("count_items"), black_box(&arguments))));
+}
+
+fn items(count: usize) {
+    registry(count, "count_items", &support::items(1_000));
 }
 
 /// The case `add/registry` with a twentieth more instructions: a check that does not find it is worth nothing.
@@ -186,6 +204,14 @@ fn list(count: usize, tools: usize) {
 fn list_in_request(count: usize, tools: usize) {
     let registry = registry_of(tools);
     repeat(count, || serde_json::to_vec(&registry.definitions(ApiFormat::OpenAiChat)));
+}
+
+/// The definitions of this many new tools, A, B and C in turn: from the generated functions to the text for one API.
+fn define(tools: usize) -> usize {
+    let functions = [tools::add::tool, tools::search_web::tool, tools::create_order::tool];
+    let tools = functions.into_iter().cycle().take(tools).enumerate();
+    let tools = tools.map(|(index, tool)| tool().with_name(ToolName::new(&format!("tool_{index}")).unwrap()));
+    ToolRegistry::from_tools(tools).unwrap().definitions(ApiFormat::OpenAiChat).as_json().len()
 }
 
 /// This many tasks that wait for ten milliseconds, spawned and joined by hand, with this timeout. The calls of [`batch`]

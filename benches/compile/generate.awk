@@ -1,5 +1,5 @@
-# Writes the main.rs of one of the crates that run.sh compares: `kind` is plain, ours or twin, `count` the number
-# of functions. The functions, and the types they take and return, are the same in all three.
+# Writes the main.rs of one of the crates that run.sh compares: `kind` is plain, ours, structs, twin, one or four, `count`
+# the number of functions. The functions, and the types they take and return, are the same in all of them.
 
 function words(text, into) { return split(text, into, " ") }
 
@@ -7,14 +7,16 @@ BEGIN {
     kinds = words("i64 u32 f64 bool String Option<u32> Option<String> Vec<String>", types)
     words("query limit offset city tags note depth verbose user region amount label since path mode page", names)
     words("i64 f64 String bool Result<String,String> Vec<String> Report", returns)
+    has_tools = kind ~ /^(ours|structs|one|four)$/
     header()
     for (i = 0; i < count; i++) {
         describe(i)
+        if (kind == "structs") params_struct("ToolParams")
         tool()
         if (kind == "twin") twin()
     }
     if (kind == "plain") main_plain()
-    if (kind == "ours") main_ours()
+    if (has_tools) main_tools()
     if (kind == "twin") main_twin()
 }
 
@@ -39,7 +41,7 @@ function header() {
     print "#![allow(dead_code, unused_imports)]\n"
     print "use std::pin::{Pin, pin};"
     print "use std::task::{Context, Poll, Waker};"
-    if (kind == "ours") print "use toolkit_ai::prelude::*;"
+    if (has_tools) print "use toolkit_ai::prelude::*;"
     print "\n#[derive(Debug, serde::Deserialize, schemars::JsonSchema)]"
     print "struct Place {\n    /// Its name.\n    name: String,\n    latitude: f64,\n    longitude: f64,\n}"
     print "\n#[derive(Debug, Clone, Copy, serde::Deserialize, schemars::JsonSchema)]"
@@ -54,17 +56,27 @@ function header() {
     print "    }\n}"
 }
 
-function tool(   j) {
-    print "\n/// " about "\n///"
-    for (j = 1; j <= params; j++) print "/// :param " param[j] ": " about_param(j)
-    if (kind == "ours") print "#[tool]"
+function tool(   j, owner) {
+    owner = kind == "structs" ? "params." : ""
+    print "\n/// " about
+    if (!owner) print "///"
+    if (!owner) for (j = 1; j <= params; j++) print "/// :param " param[j] ": " about_param(j)
+    if (has_tools) print "#[tool]"
     printf "%sfn %s(", (is_async ? "async " : ""), name
-    for (j = 1; j <= params; j++) printf "%s%s: %s", (j > 1 ? ", " : ""), param[j], type[j]
+    if (owner) printf "#[param(flatten)] params: Params%d", i
+    else for (j = 1; j <= params; j++) printf "%s%s: %s", (j > 1 ? ", " : ""), param[j], type[j]
     print ") -> " returned " {"
     print "    let mut score: i64 = " i ";"
     if (is_async) print "    pause().await;"
-    for (j = 1; j <= params; j++) print "    score = score.wrapping_add(" number(param[j], type[j]) ");"
+    for (j = 1; j <= params; j++) print "    score = score.wrapping_add(" number(owner param[j], type[j]) ");"
     print "    " result() "\n}"
+}
+
+# A struct of the parameters.
+function params_struct(derives,   j) {
+    print "\n#[derive(" derives ")]\nstruct Params" i " {"
+    for (j = 1; j <= params; j++) print "    /// " about_param(j) "\n    " param[j] ": " type[j] ","
+    print "}"
 }
 
 function number(value, type) {
@@ -128,15 +140,22 @@ function input(type) {
     return type "()"
 }
 
-function main_ours() {
+function main_tools() {
     print "\nfn main() {"
     print "    let registry = ToolRegistry::discover().expect(\"every name is there once\");"
     print "    let mut arguments = std::env::args().skip(1);"
     print "    let (Some(name), Some(text)) = (arguments.next(), arguments.next()) else {"
-    print "        for tool in registry.iter() {"
-    print "            let definition = tool.definition();"
-    print "            println!(\"{}: {} {}\", definition.name, definition.description, definition.parameters);"
-    print "        }"
+    if (kind == "one") print "        println!(\"{}\", registry.definitions(ApiFormat::OpenAiChat));"
+    else if (kind == "four") {
+        print "        for format in ApiFormat::ALL {"
+        print "            println!(\"{}\", registry.definitions(*format));"
+        print "        }"
+    } else {
+        print "        for tool in registry.iter() {"
+        print "            let definition = tool.definition();"
+        print "            println!(\"{}: {} {}\", definition.name, definition.description, definition.parameters);"
+        print "        }"
+    }
     print "        return;"
     print "    };"
     print "    match finish(pin!(registry.call(&name, &text))) {"
@@ -147,10 +166,8 @@ function main_ours() {
 
 # One tool by derive: a struct of its parameters, and the function that decodes it.
 function twin(   j) {
-    print "\n#[derive(serde::Deserialize, schemars::JsonSchema)]\nstruct Params" i " {"
-    for (j = 1; j <= params; j++) print "    /// " about_param(j) "\n    " param[j] ": " type[j] ","
-    print "}\n"
-    print (is_async ? "async " : "") "fn call_" name "(text: &str) -> Outcome {"
+    params_struct("serde::Deserialize, schemars::JsonSchema")
+    print "\n" (is_async ? "async " : "") "fn call_" name "(text: &str) -> Outcome {"
     print "    let params: Params" i " = serde_json::from_str(text).map_err(|error| error.to_string())?;"
     printf "    let output = %s(", name
     for (j = 1; j <= params; j++) printf "%sparams.%s", (j > 1 ? ", " : ""), param[j]

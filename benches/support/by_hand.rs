@@ -4,8 +4,9 @@ use super::tools::{self, Address, Item, Priority};
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::time::Duration;
+use toolkit_ai::schemars::{self, JsonSchema, schema_for};
 use toolkit_ai::serde::{self, Deserialize};
-use toolkit_ai::serde_json;
+use toolkit_ai::serde_json::{self, json};
 
 pub(crate) type Outcome = serde_json::Result<String>;
 pub(crate) type Started<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
@@ -13,7 +14,7 @@ pub(crate) type Start = fn(&str) -> Started<'_>;
 pub(crate) type Map = HashMap<String, Start>;
 
 /// The arguments of A.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(crate = "self::serde")]
 pub(crate) struct Add {
     a: i64,
@@ -21,7 +22,7 @@ pub(crate) struct Add {
 }
 
 /// The arguments of B.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(crate = "self::serde")]
 pub(crate) struct SearchWeb {
     query: String,
@@ -29,7 +30,7 @@ pub(crate) struct SearchWeb {
 }
 
 /// The arguments of C.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(crate = "self::serde")]
 pub(crate) struct CreateOrder {
     customer: String,
@@ -42,6 +43,13 @@ pub(crate) struct CreateOrder {
     express: bool,
     discount: f64,
     placed_at: u64,
+}
+
+/// The arguments of a tool with one list.
+#[derive(Debug, Deserialize)]
+#[serde(crate = "self::serde")]
+struct CountItems {
+    items: Vec<Item>,
 }
 
 fn add(text: &str) -> Outcome {
@@ -74,6 +82,26 @@ fn summary(order: CreateOrder) -> tools::Summary {
     )
 }
 
+fn count_items(text: &str) -> Outcome {
+    let CountItems { items } = serde_json::from_str(text)?;
+    serde_json::to_string(&tools::count_items(items))
+}
+
+/// The list of this many definitions, of A, B and C in turn, with the schemas that `schemars` makes.
+pub(crate) fn definitions(count: usize) -> String {
+    let definition = |index: usize| {
+        let (description, schema) = match index % 3 {
+            0 => ("Add two integers.", schema_for!(Add)),
+            1 => ("Search the web and return URLs.", schema_for!(SearchWeb)),
+            _ => ("Create an order.", schema_for!(CreateOrder)),
+        };
+        let function =
+            json!({"name": format!("tool_{index}"), "description": description, "parameters": schema});
+        json!({"type": "function", "function": function}).to_string()
+    };
+    format!("[{}]", (0..count).map(definition).collect::<Vec<_>>().join(","))
+}
+
 /// A tool that was described elsewhere: its arguments have no Rust type.
 fn foreign_order(text: &str) -> Outcome {
     let order: serde_json::Value = serde_json::from_str(text)?;
@@ -87,6 +115,7 @@ pub(crate) fn by_match(tool: &str, text: &str) -> Outcome {
         "add" => add(text),
         "search_web" => search_web(text),
         "create_order" | "create_struct" => create_order(text),
+        "count_items" => count_items(text),
         "foreign_order" => foreign_order(text),
         _ => Err(serde::de::Error::custom("no such tool")),
     }
@@ -94,11 +123,12 @@ pub(crate) fn by_match(tool: &str, text: &str) -> Outcome {
 
 /// The least that lets tools be chosen at run time and wait.
 pub(crate) fn map() -> Map {
-    let tools: [(&str, Start); 5] = [
+    let tools: [(&str, Start); 6] = [
         ("add", |text| Box::pin(async move { add(text) })),
         ("search_web", |text| Box::pin(async move { search_web(text) })),
         ("create_order", |text| Box::pin(async move { create_order(text) })),
         ("create_struct", |text| Box::pin(async move { create_order(text) })),
+        ("count_items", |text| Box::pin(async move { count_items(text) })),
         ("foreign_order", |text| Box::pin(async move { foreign_order(text) })),
     ];
     tools.into_iter().map(|(name, start)| (name.to_owned(), start)).collect()

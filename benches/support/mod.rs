@@ -53,6 +53,14 @@ pub(crate) const C: Call = Call {
 /// The arguments of C, for a tool with one struct.
 pub(crate) const D: Call = Call { tool: "create_struct", async_tool: "create_struct_async", ..C };
 
+/// The arguments of `count_items`, a list of this many structs.
+pub(crate) fn items(count: usize) -> String {
+    let item =
+        |index: usize| format!(r#"{{"sku":"BK-{index:05}","quantity":{},"unit_price":19.5}}"#, index % 10);
+    let items: Vec<String> = (0..count).map(item).collect();
+    format!(r#"{{"items":[{}]}}"#, items.join(","))
+}
+
 impl Call {
     /// As a model would send it.
     pub(crate) fn to_call(self, tool: &str) -> ToolCall {

@@ -8,7 +8,7 @@ use toolkit_ai::serde_json::{self, Value};
 use toolkit_ai::{FunctionTool, ToolDefinition, ToolFuture, ToolName, prelude::*};
 
 /// All tools.
-pub(crate) fn all() -> [FunctionTool; 12] {
+pub(crate) fn all() -> [FunctionTool; 13] {
     tools![
         add,
         add_async,
@@ -18,6 +18,7 @@ pub(crate) fn all() -> [FunctionTool; 12] {
         create_order_async,
         create_struct,
         create_struct_async,
+        count_items,
         take_two,
         take_query,
         take_order,
@@ -114,6 +115,14 @@ pub(crate) fn create_order(
         quantity: items.iter().map(|item| item.quantity).sum(),
         total: goods * (1.0 - discount) + postage,
     }
+}
+
+/// Count the goods of an order.
+///
+/// :param items: What is ordered
+#[tool]
+pub(crate) fn count_items(items: Vec<Item>) -> u64 {
+    items.iter().map(|item| u64::from(item.quantity)).sum()
 }
 
 /// Add two integers.

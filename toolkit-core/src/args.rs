@@ -20,9 +20,7 @@ pub use default::{
     set_default,
 };
 pub(crate) use members::{ObjectText, not_json};
-pub use param::{
-    Exactness, Fill, InexactType, ParamDefault, ParamExtras, ParamSchema, ParamSpec, PlainParamType,
-};
+pub use param::{Fill, ParamDefault, ParamExtras, ParamSchema, ParamSpec, PlainParamType};
 pub(crate) use param::{Param, ParamType, parameters_schema};
 pub use parameter_types::ToolParams;
 pub(crate) use read::{ArgumentRules, given_twice, parse_value, read_arguments, unknown};

@@ -9,8 +9,8 @@
 
 pub use crate::args::constraints::{Items, has_items, is_countable, is_number, is_parameter, is_text};
 pub use crate::args::{
-    DefaultJson, Exactness, Fill, ParamDefault, ParamExtras, ParamSchema, ParamSpec, PlainVariants,
-    ToolParams, default_value, set_default, struct_args,
+    DefaultJson, Fill, ParamDefault, ParamExtras, ParamSchema, ParamSpec, PlainVariants, ToolParams,
+    default_value, set_default, struct_args,
 };
 pub use crate::context::{StateNeed, ToolContext};
 pub use crate::definition::{
@@ -59,8 +59,7 @@ pub mod params {
 /// Traits for method resolution in generated code, imported as `_` to avoid conflicts with the user's names.
 pub mod prelude {
     pub use crate::args::{
-        DefaultByContainer as _, DefaultBySerialize as _, DefaultByVariant as _, InexactType as _,
-        PlainParamType as _,
+        DefaultByContainer as _, DefaultBySerialize as _, DefaultByVariant as _, PlainParamType as _,
     };
     pub use crate::output::probes::{
         AlwaysSuccess as _, ByConversion as _, ByDisplay as _, ByError as _, BySerialize as _,

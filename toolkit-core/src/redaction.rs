@@ -14,6 +14,7 @@
 
 mod spelling;
 
+use crate::schema::__private::sort_by;
 use serde_json::Value;
 use spelling::{Escapes, without_cut_escape};
 use std::borrow::Cow;
@@ -233,7 +234,7 @@ fn beginning_at_end(secret: &str, text: &str) -> Option<usize> {
 
 /// Returns a text with the marks in place of the parts that were found.
 fn replaced(text: &str, mut found: Vec<Marked<'_>>) -> String {
-    found.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
+    sort_by(&mut found, |(a, _), (b, _)| a.start.cmp(&b.start).then(b.end.cmp(&a.end)));
     let mut result = String::with_capacity(text.len());
     let mut end = 0;
     for (range, mark) in found {

@@ -35,7 +35,6 @@ use crate::definition::{
 use crate::error::{BuildError, BuildProblem, ToolFault};
 use crate::format::ToolFormat;
 use crate::name::{Separator, ToolName, WireNames, check_name};
-use crate::search::SearchOptions;
 use foldhash::fast::RandomState;
 use render::RenderCache;
 use std::collections::HashMap;
@@ -43,6 +42,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use switches::Switches;
+use tool_search::ToolSearch;
 
 /// A registry of a program's tools, indexed by name.
 ///
@@ -68,7 +68,7 @@ pub struct ToolRegistry {
     call_reason: bool,
     /// Whether a provider refuses the name of a parameter, and so gets another spelling.
     respells: bool,
-    search: Option<Arc<SearchOptions>>,
+    search: Option<ToolSearch>,
     /// Problems of tools that were collected from a source, such as duplicate names. `check` reports them.
     problems: Vec<BuildProblem>,
     cache: RenderCache,

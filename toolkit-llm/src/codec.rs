@@ -8,7 +8,8 @@ use crate::call::pairing::{CallKey, Entry};
 use crate::call::received::{DecodedPayload, ReceivedMessage};
 use crate::definitions::declaration::DefinitionCodec;
 use crate::definitions::tool_config::ChoiceCodec;
-use crate::facts::Api;
+use crate::facts::media::MediaKind;
+use crate::facts::{Api, MistralForm};
 use crate::json::WireError;
 use crate::json::fields::Fields;
 use crate::response::Response;
@@ -18,7 +19,7 @@ use serde_json::Value;
 use std::fmt;
 use toolkit_core::ToolResult;
 use toolkit_core::name::WireNames;
-use toolkit_core::output::Content;
+use toolkit_core::output::{Content, Media};
 use toolkit_schema::SchemaLoss;
 
 /// The codec of one provider's JSON. [`ApiFormat`](crate::ApiFormat) documents the public methods.
@@ -104,6 +105,17 @@ pub(crate) trait HistoryCodec: Api {
     fn complete_calls(&self, _generation: Option<u32>, _calls: &mut [Value]) {}
 
     fn encode_user(&self, contents: &[Content]) -> Value;
+
+    /// Returns whether a media item that the API accepts has content that can be sent.
+    fn is_readable(&self, _kind: MediaKind, _media: &Media) -> bool {
+        true
+    }
+
+    /// Returns the messages of Mistral's servers, which offer the same API with another form of media items. Returns
+    /// `None` for other APIs.
+    fn mistral(&self) -> Option<&'static MistralForm> {
+        None
+    }
 }
 
 /// Writes tool results.

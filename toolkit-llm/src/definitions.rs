@@ -24,6 +24,7 @@ pub use strict::{NotStrict, StrictTools};
 pub use tool_config::EncodedToolConfig;
 use toolkit_core::definition::{ToolDefinition, parameter_names};
 use toolkit_core::name::WireNames;
+use toolkit_schema::__private::sort_by;
 use toolkit_schema::{SchemaDialect, SchemaLoss};
 
 /// The rendered JSON of one definition. It is reused until the spelling of the tool name or the strictness of
@@ -102,7 +103,7 @@ impl<'a> Renderer<'a> {
         encoded.losses.extend(unsupported_metadata(definition, &self.facts, is_sent));
         let renamed = parameters.respelled().map(|(name, spelling)| (name.to_owned(), spelling.to_owned()));
         let mut renamed: Vec<_> = renamed.collect();
-        renamed.sort_unstable();
+        sort_by(&mut renamed, Ord::cmp);
         Fragment {
             spelled: self.names.spell(definition.name.as_str()).into(),
             strict,

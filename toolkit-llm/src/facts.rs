@@ -9,14 +9,14 @@ mod server;
 
 use crate::json::fields::Fields;
 pub use api_format::{ApiFormat, UnknownApiFormat};
-use media::{MediaKind, MediaTable};
+use media::MediaTable;
 use result_rule::ResultRule;
 use serde_json::Value;
 #[cfg(feature = "model")]
 pub use server::Server;
 use toolkit_core::ToolResult;
 use toolkit_core::name::{NameRule, WireNames};
-use toolkit_core::output::{Content, Media};
+use toolkit_core::output::Content;
 use toolkit_schema::SchemaDialect;
 
 /// The properties of one API that codecs use as data, such as its limits and the names of its fields.
@@ -33,7 +33,9 @@ pub(crate) struct Facts {
     /// The paths to the id and to the arguments of a call.
     pub(crate) call_fields: [&'static [&'static str]; 2],
     pub(crate) usage: UsageFields,
-    pub(crate) media: MediaFacts,
+    /// The media items that the API accepts. Each entry has the first model generation to which it applies. The latest
+    /// generation comes first. If there are no entries, no losses are reported.
+    pub(crate) media: &'static [(u32, MediaTable)],
     /// Returns the generation of the model with the given name. Returns `None` if the name has no generation,
     /// or if requests do not depend on it.
     pub(crate) generation: fn(&str) -> Option<u32>,
@@ -42,9 +44,6 @@ pub(crate) struct Facts {
     /// The JSON pointers to the id and to the expiry of the container in which the provider runs code. Empty
     /// if responses have none.
     pub(crate) container: [&'static str; 2],
-    /// The messages of Mistral's servers, which offer the same API with another form of media items. `None` for other
-    /// APIs.
-    pub(crate) mistral: Option<&'static MistralForm>,
 }
 
 /// What an API accepts in the definitions of tools.
@@ -92,16 +91,6 @@ pub(crate) struct UsageFields {
     pub(crate) cache_writes: &'static str,
     /// The number of input tokens in the results of the provider's own tools.
     pub(crate) tool_tokens: &'static str,
-}
-
-/// The media items that an API accepts.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct MediaFacts {
-    /// Each entry has the first model generation to which it applies, and the table of media items. The latest
-    /// generation comes first. If there are no entries, no losses are reported.
-    pub(crate) tables: &'static [(u32, MediaTable)],
-    /// Returns whether an accepted media item has content that can be sent.
-    pub(crate) is_readable: fn(MediaKind, &Media) -> bool,
 }
 
 /// The form in which a history is written, chosen by the caller.
@@ -164,11 +153,10 @@ impl Facts {
         fields: RequestFields::PLAIN,
         call_fields: [&["id"], &["function", "arguments"]],
         usage: UsageFields::PLAIN,
-        media: MediaFacts::PLAIN,
+        media: &[],
         generation: |_| None,
         response_id: "",
         container: [""; 2],
-        mistral: None,
     };
 
     /// Returns whether a request refers to messages stored by the service.
@@ -182,7 +170,7 @@ impl Facts {
     /// generation.
     pub(crate) fn media_table(&self, generation: Option<u32>) -> Option<&'static MediaTable> {
         let generation = generation.unwrap_or(u32::MAX);
-        self.media.tables.iter().find(|(first, _)| *first <= generation).map(|(_, table)| table)
+        self.media.iter().find(|(first, _)| *first <= generation).map(|(_, table)| table)
     }
 }
 
@@ -230,10 +218,6 @@ impl UsageFields {
     pub(crate) const fn pointers(&self) -> [&'static str; 6] {
         [self.input, self.output, self.cached_input, self.reasoning, self.cache_writes, self.tool_tokens]
     }
-}
-
-impl MediaFacts {
-    pub(crate) const PLAIN: Self = Self { tables: &[], is_readable: |_, _| true };
 }
 
 impl IdRule {

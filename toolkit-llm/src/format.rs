@@ -8,10 +8,12 @@ mod turns;
 mod writer;
 
 use crate::codec::Codec;
+use crate::definitions::declaration::DefinitionCodec;
+use crate::definitions::tool_config::ChoiceCodec;
 use crate::definitions::{DefinitionOptions, Definitions, EncodedToolConfig, Renderer};
-use crate::facts::ApiFormat;
 #[cfg(feature = "model")]
 use crate::facts::Server;
+use crate::facts::{ApiFormat, Facts};
 use crate::json::{WireError, fields, unknown_fields};
 use crate::reading;
 use crate::reading::StreamAccumulator;
@@ -38,16 +40,38 @@ macro_rules! codecs {
                 }
             }
 
+            /// Returns what reads answers and writes histories. It brings the whole API into the program, so a method that
+            /// only publishes tools asks one of the functions below.
             pub(crate) const fn codec(self) -> &'static dyn Codec {
                 match self {
                     $(#[cfg(feature = $feature)] Self::$variant => &crate::apis::$folder::$variant,)+
+                }
+            }
+
+            /// Returns what writes definitions.
+            pub(crate) const fn definition_codec(self) -> &'static dyn DefinitionCodec {
+                match self {
+                    $(#[cfg(feature = $feature)] Self::$variant => &crate::apis::$folder::$variant,)+
+                }
+            }
+
+            /// Returns what writes the tool choice.
+            pub(crate) const fn choice_codec(self) -> &'static dyn ChoiceCodec {
+                match self {
+                    $(#[cfg(feature = $feature)] Self::$variant => &crate::apis::$folder::$variant,)+
+                }
+            }
+
+            pub(crate) const fn facts(self) -> &'static Facts {
+                match self {
+                    $(#[cfg(feature = $feature)] Self::$variant => &crate::apis::$folder::FACTS,)+
                 }
             }
         }
 
         $(#[cfg(feature = $feature)]
         impl crate::facts::Api for crate::apis::$folder::$variant {
-            fn facts(&self) -> &'static crate::facts::Facts {
+            fn facts(&self) -> &'static Facts {
                 &crate::apis::$folder::FACTS
             }
         }
@@ -104,7 +128,7 @@ impl ApiFormat {
         let published: Vec<_> =
             definitions.into_iter().map(|definition| definition.published(options.call_reason)).collect();
         let definitions: Vec<&ToolDefinition> = published.iter().map(|definition| &**definition).collect();
-        Renderer::new(self.codec(), &definitions, names, options).render_all()
+        Renderer::new(self.definition_codec(), &definitions, names, options).render_all()
     }
 
     /// Encodes tool choice and parallel tool calls as fields of a request.
@@ -126,7 +150,7 @@ impl ApiFormat {
     /// ```
     #[must_use]
     pub fn encode_tool_config(self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
-        let codec = self.codec();
+        let codec = self.choice_codec();
         #[cfg(feature = "translate")]
         if let Some(encoded) = crate::translate::encode_received_config(codec, wanted, names) {
             return encoded;
@@ -170,7 +194,7 @@ impl ApiFormat {
         let tools = definitions.value();
         if tools.as_array().is_some_and(|tools| !tools.is_empty()) {
             overlay(request, &config.fields, |_, _| true);
-            fields::set_in(request, self.codec().facts().fields.tools, tools.clone());
+            fields::set_in(request, self.facts().fields.tools, tools.clone());
         }
     }
 

@@ -6,6 +6,6 @@ mod functions;
 mod macros;
 
 #[cfg(feature = "model")]
-pub use functions::{BoxFuture, MAX_NESTING, check_nesting};
+pub use functions::{BoxFuture, MAX_NESTING, append_json};
 #[cfg(feature = "model")]
 pub use toolkit_core::__private::lock;

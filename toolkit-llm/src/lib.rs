@@ -110,7 +110,7 @@ pub use model::{
 #[cfg(feature = "model")]
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::helpers::{BoxFuture, MAX_NESTING, check_nesting, lock};
+    pub use crate::helpers::{BoxFuture, MAX_NESTING, append_json, lock};
     pub use crate::message::store_details;
     pub use crate::model::{Account, Bill, Billing, ChatCaller, ChatSpan, Unreported, record_server};
     pub use crate::transport::native_losses;

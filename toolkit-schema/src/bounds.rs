@@ -3,9 +3,9 @@
 use crate::format;
 use crate::json::{Json, Kind};
 use crate::number::Decimal;
+use crate::order::distinct;
 use crate::pattern::is_match;
 use serde_json::Value;
-use std::collections::HashSet;
 
 /// Returns the first keyword of `schema` that `value` violates. The type of `value` must already be correct.
 ///
@@ -24,17 +24,19 @@ pub(crate) fn broken(schema: &Value, value: &Json<'_>, is_encoding_promised: boo
                 breaks(schema, "pattern", differs)
             }),
         Kind::Array(items) => {
-            let repeats = || {
-                let distinct = || items.iter().map(Json::canonical).collect::<HashSet<_>>().len();
-                schema.get("uniqueItems") == Some(&Value::Bool(true)) && distinct() < items.len()
-            };
+            let repeats = || schema.get("uniqueItems") == Some(&Value::Bool(true)) && has_repeated(items);
             within("minItems", "maxItems", &|| items.len()).or_else(|| repeats().then_some("uniqueItems"))
         }
         Kind::Object(members) => within("minProperties", "maxProperties", &|| {
-            members.iter().map(|(name, _)| name).collect::<HashSet<_>>().len()
+            distinct(members.iter().map(|(name, _)| &**name)).len()
         }),
         Kind::Null | Kind::Bool(_) => None,
     }
+}
+
+fn has_repeated(items: &[Json<'_>]) -> bool {
+    let items: Vec<String> = items.iter().map(Json::canonical).collect();
+    distinct(items.iter().map(String::as_str)).len() < items.len()
 }
 
 fn breaks(schema: &Value, keyword: &'static str, differs: impl Fn(&str) -> bool) -> Option<&'static str> {

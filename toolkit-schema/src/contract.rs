@@ -9,6 +9,7 @@ use crate::json::Json;
 use crate::marks::{Notes, TakenNotes, take_notes};
 use crate::normal::normal;
 use crate::plan::Plan;
+use crate::reader::Reader;
 use crate::reference::SchemaRef;
 use crate::rename::renamed;
 use crate::violation::{Violation, ViolationKind};
@@ -113,25 +114,17 @@ impl Contract {
         self.notes.of_root(schema)
     }
 
-    /// Returns whether the JSON value in `text`, which is known to be JSON, certainly conforms to the schema.
+    /// Reads a JSON value that must certainly conform to the schema.
     #[must_use]
-    pub fn accepts(&self, text: &str) -> bool {
-        self.plan.accepts(text).is_some()
+    pub fn reader<'t>(&'t self, text: &'t str) -> Reader<'t> {
+        Reader::checked(text, &self.plan)
     }
 
-    /// Returns whether the JSON value in `text`, which is known to be JSON, certainly conforms to a foreign schema, so that
-    /// its text is its [normal](Self::normal) form.
+    /// Returns whether `text` is JSON that certainly conforms to a foreign schema, so that it is its
+    /// [normal](Self::normal) form.
     #[must_use]
     pub fn is_normal(&self, text: &str) -> bool {
-        // A plan does not look for escapes that are no text in Unicode.
-        !self.is_of_type() && self.accepts(text) && !text.contains("\\u")
-    }
-
-    /// Returns the length of the JSON value at the start of `text` if the value certainly conforms to the property at
-    /// `index`.
-    #[must_use]
-    pub fn accepts_member(&self, index: usize, text: &str) -> Option<usize> {
-        self.plan.accepts_member(index, text)
+        !self.is_of_type() && self.plan.accepts(text)
     }
 
     /// Returns the names of the members that the schema lists for the object in `text`, also those that it may have if other

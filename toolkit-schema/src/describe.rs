@@ -3,6 +3,7 @@
 use crate::discriminator::{Discriminator, branches, discriminator, may_be_object, only_member, tag};
 use crate::json::Json;
 use crate::nearest::nearest;
+use crate::order::sort_by;
 use crate::reference::{SchemaRef, resolve};
 use crate::types::types;
 use crate::words::{count, phrase};
@@ -194,7 +195,8 @@ fn one_of(mut values: Vec<(String, String)>, given: Option<&str>) -> String {
     if let (1.., Some(given)) = (more, given) {
         let near = nearest(given, values.iter().map(|(plain, _)| plain.as_str()));
         let near: Vec<String> = near.into_iter().map(str::to_owned).collect();
-        values.sort_by_key(|(plain, _)| near.iter().position(|near| near == plain).unwrap_or(near.len()));
+        let rank = |plain: &String| near.iter().position(|near| near == plain).unwrap_or(near.len());
+        sort_by(&mut values, |(one, _), (other, _)| rank(one).cmp(&rank(other)));
     }
     let shown: Vec<&str> = values.iter().take(LISTED).map(|(_, shown)| shown.as_str()).collect();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };

@@ -194,7 +194,10 @@ fn height(
     let Value::Object(keywords) = schema else { return 0 };
     let reference = keywords.get("$ref").and_then(Value::as_str);
     let behind = reference.and_then(|reference| target(root, reference)).map(|target| (1, target));
-    let inside = subschemas(schema).filter(|inside| inside.role == Role::InPlace);
+    let is_in_place =
+        |keyword: &str| Keyword::find(keyword).is_some_and(|keyword| keyword.role == Role::InPlace);
+    let inside = keywords.iter().filter(|(keyword, _)| is_in_place(keyword));
+    let inside = inside.flat_map(|(keyword, value)| held(keyword, value));
     let inside = inside.map(|inside| (1 + usize::from(inside.key.is_some()), inside.schema));
     let mut next = behind.into_iter().chain(inside).peekable();
     if next.peek().is_none() {

@@ -1,9 +1,9 @@
 //! Hashes of schemas.
 
 use crate::json::quoted;
+use crate::order::sort_by;
 use serde_json::Value;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 /// Returns the SHA-256 hash of a schema, as 64 hexadecimal digits.
 ///
@@ -53,7 +53,8 @@ fn hashed_text(schema: &Value) -> String {
             Rest::Value(Value::Object(members)) => {
                 text.push('{');
                 rest.push(Rest::Text("}".into()));
-                let sorted: BTreeMap<&String, &Value> = members.iter().collect();
+                let mut sorted: Vec<(&String, &Value)> = members.iter().collect();
+                sort_by(&mut sorted, |(one, _), (other, _)| one.cmp(other));
                 for (index, (name, member)) in sorted.into_iter().enumerate().rev() {
                     rest.push(Rest::Value(member));
                     rest.push(Rest::Text(format!("{}:", quoted(name)).into()));

@@ -1,7 +1,8 @@
 //! JSON values with their original text: numbers keep every digit, and objects keep repeated members.
 
-use crate::depth::MAX_DEPTH;
 use crate::number::Decimal;
+use crate::order::sort_by;
+use crate::reader::{ReadError, Reader};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::Error;
@@ -52,8 +53,11 @@ impl<'a> Json<'a> {
     /// # Errors
     /// The text is not JSON, or is nested too deep.
     pub fn parse(text: &'a str) -> Result<Self, Error> {
-        let raw: &RawValue = serde_json::from_str(text)?;
-        Reader { text: raw.get(), at: 0 }.value(MAX_DEPTH)
+        let mut reader = Reader::unchecked(text);
+        match reader.json().and_then(|value| reader.end().map(|()| value)) {
+            Ok(value) => Ok(value),
+            Err(error) => Err(fault_of(text, reader.offset(), &error)),
+        }
     }
 
     /// Returns the content of a string, or `None` for other values.
@@ -192,7 +196,7 @@ impl<'a> Json<'a> {
                     members.iter().map(|(name, value)| (&**name, value)).collect();
                 if canonical {
                     // The sort is stable: the order of members with the same name can matter.
-                    members.sort_by_key(|(name, _)| *name);
+                    sort_by(&mut members, |(one, _), (other, _)| one.cmp(other));
                 }
                 written.push('{');
                 for (index, (name, value)) in members.into_iter().enumerate() {
@@ -229,73 +233,18 @@ pub(crate) fn budget(value: &Json<'_>) -> usize {
     STEPS + STEPS_PER_BYTE * value.text.len()
 }
 
-/// Parses a text that is already known to be valid JSON.
-struct Reader<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl<'a> Reader<'a> {
-    fn value(&mut self, depth: usize) -> Result<Json<'a>, Error> {
-        let first = self.next_byte();
-        let start = self.at;
-        let kind = match first {
-            Some(open @ (b'{' | b'[')) => {
-                let depth = depth.checked_sub(1).ok_or_else(|| Error::custom("recursion limit exceeded"))?;
-                self.at += 1;
-                let mut items = Vec::new();
-                let mut members = Vec::new();
-                while let Some(byte) = self.next_byte() {
-                    match byte {
-                        b'}' | b']' => break,
-                        b',' | b':' => self.at += 1,
-                        _ if open == b'[' => items.push(self.value(depth)?),
-                        _ => {
-                            let name = self.string()?;
-                            self.next_byte();
-                            self.at += 1;
-                            members.push((name, self.value(depth)?));
-                        }
-                    }
-                }
-                self.at += 1;
-                if open == b'[' { Kind::Array(items) } else { Kind::Object(members) }
-            }
-            Some(b'"') => Kind::String(self.string()?),
-            first => {
-                let rest = self.text.as_bytes().iter().skip(start);
-                let ends = |byte: &&u8| matches!(byte, b',' | b']' | b'}' | b' ' | b'\n' | b'\r' | b'\t');
-                self.at += rest.take_while(|byte| !ends(byte)).count();
-                match first {
-                    Some(b'n') => Kind::Null,
-                    Some(b't' | b'f') => Kind::Bool(first == Some(b't')),
-                    _ => Kind::Number,
-                }
-            }
-        };
-        Ok(Json { text: self.text.get(start..self.at).unwrap_or_default(), kind })
+/// Returns the error of `serde_json` for a text that a reader refuses at an offset. Where it has none, as for a text that is
+/// nested too deep, returns the message of the reader with its place.
+#[cold]
+fn fault_of(text: &str, offset: usize, error: &ReadError) -> Error {
+    if let Err(fault) = serde_json::from_str::<&RawValue>(text) {
+        return fault;
     }
-
-    /// Skips white space and returns the next byte without consuming it.
-    fn next_byte(&mut self) -> Option<u8> {
-        let rest = self.text.as_bytes().iter().skip(self.at);
-        self.at += rest.take_while(|byte| byte.is_ascii_whitespace()).count();
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    fn string(&mut self) -> Result<Cow<'a, str>, Error> {
-        let start = self.at;
-        let mut escaped = false;
-        for byte in self.text.bytes().skip(start + 1) {
-            self.at += 1;
-            match byte {
-                b'"' if !escaped => break,
-                byte => escaped = byte == b'\\' && !escaped,
-            }
-        }
-        self.at += 1;
-        serde_json::from_str::<Text<'_>>(self.text.get(start..self.at).unwrap_or_default()).map(|text| text.0)
-    }
+    let before = text.get(..offset).unwrap_or_default();
+    let (line, start) =
+        (before.matches('\n').count() + 1, before.rfind('\n').map_or(0, |newline| newline + 1));
+    // `serde_json` takes the place out of the message.
+    Error::custom(format_args!("{error} at line {line} column {}", offset - start))
 }
 
 /// Returns a JSON text in canonical form: compact, with sorted members and plain numbers.

@@ -1,5 +1,7 @@
 //! Similar names, for "did you mean" hints.
 
+use crate::order::sort_by;
+
 /// The minimum similarity of a suggested name to the given name, from 0 to 1.
 const SIMILAR: f64 = 0.6;
 
@@ -27,6 +29,10 @@ const COMPARED: usize = 1_000;
 /// assert_eq!(toolkit_schema::nearest("searchWeb", known), ["search_web"]);
 /// ```
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    nearest_of(name, known.into_iter().collect())
+}
+
+fn nearest_of<'a>(name: &str, known: Vec<&'a str>) -> Vec<&'a str> {
     if name.len() > LONGEST {
         return Vec::new();
     }
@@ -39,8 +45,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
     };
     let mut candidates: Vec<_> = known.into_iter().map(candidate).collect();
     if candidates.len() > COMPARED {
-        candidates
-            .select_nth_unstable_by(COMPARED, |a, b| (b.0, b.1).cmp(&(a.0, a.1)).then_with(|| a.3.cmp(b.3)));
+        sort_by(&mut candidates, |a, b| (b.0, b.1).cmp(&(a.0, a.1)).then_with(|| a.3.cmp(b.3)));
         candidates.truncate(COMPARED);
     }
     let scored = candidates.into_iter().map(|(contains, start, folded, known)| {
@@ -48,8 +53,9 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
         (score.max(if contains { PART } else { 0.0 }), start, known)
     });
     let mut scored: Vec<(f64, usize, &str)> = scored.filter(|(score, ..)| *score >= SIMILAR).collect();
-    scored
-        .sort_by(|(a, start, x), (b, other, y)| b.total_cmp(a).then(other.cmp(start)).then_with(|| x.cmp(y)));
+    sort_by(&mut scored, |(a, start, x), (b, other, y)| {
+        b.total_cmp(a).then(other.cmp(start)).then_with(|| x.cmp(y))
+    });
     // The name is correct except for letter case and separators, so it is the only suggestion.
     let is_certain = scored.first().is_some_and(|(score, ..)| *score >= 1.0);
     scored.truncate(if is_certain { 1 } else { 3 });

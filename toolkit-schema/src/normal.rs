@@ -2,10 +2,10 @@
 
 use crate::check::Checks;
 use crate::json::{Json, Kind, budget, quoted};
+use crate::order::sort_by;
 use crate::properties::{item_schema, member_schemas};
 use crate::types::names;
 use serde_json::Value;
-use std::collections::BTreeMap;
 
 /// Returns the JSON text of `value` without unpublished members, and with the defaults of absent members. Everything else
 /// keeps its text.
@@ -109,11 +109,11 @@ pub(crate) fn is_untagged(schema: &Value) -> bool {
     branches.is_some_and(|branches| branches.iter().filter(|branch| !is_null(branch)).count() > 1)
 }
 
-/// Returns the default of each absent optional property.
+/// Returns the default of each absent optional property, sorted by name.
 fn defaults<'a>(
     parts: &[&'a Value],
     members: &[(impl AsRef<str>, Json<'_>)],
-) -> BTreeMap<&'a String, &'a Value> {
+) -> Vec<(&'a String, &'a Value)> {
     let is_required =
         |name: &str| parts.iter().any(|part| names(part.get("required")).any(|required| required == name));
     let is_absent = |name: &str| !members.iter().any(|(given, _)| given.as_ref() == name);
@@ -122,7 +122,12 @@ fn defaults<'a>(
         let default = property.get("default").filter(|default| !default.is_null())?;
         (is_absent(name) && !is_required(name)).then_some((name, default))
     });
-    defaults.collect()
+    let mut defaults: Vec<_> = defaults.collect();
+    // The last of several parts with a default counts.
+    defaults.reverse();
+    sort_by(&mut defaults, |(one, _), (other, _)| one.cmp(other));
+    defaults.dedup_by_key(|(name, _)| *name);
+    defaults
 }
 
 /// Returns whether the schemas for an object say which members it has. An object without any listed member is one without

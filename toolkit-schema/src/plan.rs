@@ -1,12 +1,11 @@
-//! Compiled checks: whether a JSON text conforms to a schema, in one pass over the text.
+//! Compiled checks: what a [`Reader`] expects at each place of a JSON text.
 //!
 //! A plan accepts only what certainly conforms. Whatever it does not accept is checked in full by [`check`](crate::check).
-
-mod scan;
 
 use crate::check::Origin;
 use crate::json::quoted;
 use crate::keyword::Keyword;
+use crate::reader::{DIGITS, Reader};
 use crate::reference::resolve;
 use crate::types::{names, types};
 use serde_json::{Map, Value};
@@ -14,28 +13,33 @@ use std::collections::HashMap;
 use std::ptr;
 
 /// The maximum number of properties of an object, of which a bit set marks those that are given.
-const MOST_FIELDS: usize = 64;
+pub(crate) const MOST_FIELDS: usize = 64;
 
 /// A compiled schema.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Plan {
     /// The first matcher is the plan of the whole schema.
-    matchers: Vec<Matcher>,
+    pub(crate) matchers: Vec<Matcher>,
 }
 
 type At = usize;
 
 #[derive(Debug, Clone)]
-enum Matcher {
+pub(crate) enum Matcher {
+    /// Any value, of a text that is not checked.
+    Free,
     /// Any value. The plan accepts single values other than long numbers.
     Any,
     /// A value that the plan does not accept.
     Unknown,
     Null,
     Boolean,
+    /// An integer. With the most `i64`, one without a maximum.
     Integer {
         least: i64,
         most: i64,
+        /// Whether it may have more than 64 bits.
+        is_wide: bool,
     },
     /// A number of at most so many characters.
     Number {
@@ -60,26 +64,20 @@ enum Matcher {
 }
 
 #[derive(Debug, Clone)]
-struct Object {
-    fields: Box<[Field]>,
+pub(crate) struct Object {
+    pub(crate) fields: Box<[Field]>,
     /// A bit for each required field.
-    required: u64,
+    pub(crate) required: u64,
 }
 
 #[derive(Debug, Clone)]
-struct Field {
-    /// The name in quotes, and a colon.
-    key: Box<[u8]>,
-    at: At,
+pub(crate) struct Field {
+    pub(crate) name: Box<str>,
+    /// A comma, the name in quotes, and a colon: what stands before the value of a member that is not the first.
+    pub(crate) key: Box<[u8]>,
+    pub(crate) at: At,
     /// Whether `null` means that the field is absent.
-    is_optional: bool,
-}
-
-impl Field {
-    /// Returns the name as it is written in JSON.
-    fn name(&self) -> Option<&[u8]> {
-        self.key.get(1..self.key.len().checked_sub(2)?)
-    }
+    pub(crate) is_optional: bool,
 }
 
 impl Plan {
@@ -93,16 +91,10 @@ impl Plan {
         Self { matchers: compiler.matchers }
     }
 
-    /// Returns the length of the JSON value at the start of `text` if the value certainly conforms to the schema.
-    pub(crate) fn accepts(&self, text: &str) -> Option<usize> {
-        scan::accepts(&self.matchers, 0, text)
-    }
-
-    /// Returns the length of the JSON value at the start of `text` if the value certainly conforms to the schema of the
-    /// property at `index`.
-    pub(crate) fn accepts_member(&self, index: usize, text: &str) -> Option<usize> {
-        let Some(Matcher::Object(object)) = self.matchers.first() else { return None };
-        scan::accepts(&self.matchers, object.fields.get(index)?.at, text)
+    /// Returns whether the JSON text certainly conforms to the schema.
+    pub(crate) fn accepts(&self, text: &str) -> bool {
+        let mut reader = Reader::checked(text, self);
+        reader.skip().and_then(|()| reader.end()).is_ok()
     }
 }
 
@@ -203,18 +195,23 @@ impl<'a> Compiler<'a> {
             Some(count) => count.as_u64().and_then(|count| usize::try_from(count).ok()),
             None => Some(otherwise),
         };
-        let bound =
-            |keyword: &str, otherwise: i64| keywords.get(keyword).map_or(Some(otherwise), Value::as_i64);
+        // A bound at the end of the range is left to the full check.
+        let bound = |keyword: &str, otherwise: i64| match keywords.get(keyword) {
+            Some(bound) => bound.as_i64().filter(|bound| *bound != otherwise),
+            None => Some(otherwise),
+        };
         let matcher = match kind {
             "null" if only(&["type"]) => Some(Matcher::Null),
             "boolean" if only(&["type"]) => Some(Matcher::Boolean),
             "integer" if only(&["type", "minimum", "maximum"]) => {
                 let range = bound("minimum", i64::MIN).zip(bound("maximum", i64::MAX));
-                range.map(|(least, most)| Matcher::Integer { least, most })
+                // A tool with a foreign schema may round an integer of more bits.
+                let is_wide = self.origin == Origin::RustType && range == Some((i64::MIN, i64::MAX));
+                range.map(|(least, most)| Matcher::Integer { least, most, is_wide })
             }
             "number" if only(&["type"]) => {
                 // A tool with a foreign schema may round an integer that is longer.
-                let longest = if self.origin == Origin::Foreign { scan::DIGITS } else { usize::MAX };
+                let longest = if self.origin == Origin::Foreign { DIGITS } else { usize::MAX };
                 Some(Matcher::Number { longest })
             }
             "string" if only(&["type", "minLength", "maxLength"]) => {
@@ -266,8 +263,8 @@ impl<'a> Compiler<'a> {
             let has_default = property.get("default").is_some_and(|default| !default.is_null());
             let is_optional = self.origin == Origin::RustType && !is_required(name) && !has_default;
             required |= u64::from(is_required(name)) << (index % MOST_FIELDS);
-            let key = format!("{}:", quoted(name)).into_bytes().into();
-            fields.push(Field { key, at, is_optional });
+            let key = format!(",{}:", quoted(name)).into_bytes().into();
+            fields.push(Field { name: name.as_str().into(), key, at, is_optional });
         }
         let listed = names(keywords.get("required")).count();
         let is_complete = listed == usize::try_from(required.count_ones()).unwrap_or_default();
@@ -290,7 +287,8 @@ pub(crate) fn constrains(keywords: &Map<String, Value>, known: &[&str]) -> bool 
     keywords.keys().any(|keyword| !known.contains(&keyword.as_str()) && !is_remark(keyword))
 }
 
-const NULL: u8 = 1;
+/// The bit of the JSON type `null`.
+pub(crate) const NULL: u8 = 1;
 
 /// Returns a bit for the JSON type called `kind`. Integers and numbers share one.
 fn type_bits(kind: &str) -> Option<u8> {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 use std::time::{SystemTime, UNIX_EPOCH};
-pub(crate) use toolkit_llm::__private::{BoxFuture, MAX_NESTING, check_nesting, lock};
+pub(crate) use toolkit_llm::__private::{BoxFuture, MAX_NESTING, append_json, lock};
 
 /// Calls `work`, a function of the program. A panic becomes an error with its message.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {

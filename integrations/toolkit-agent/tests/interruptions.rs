@@ -2,7 +2,7 @@
 
 mod changed;
 
-use crate::support::{Nothing, assert_sendable, pending, transcript};
+use crate::support::{Nothing, Watched, assert_sendable, pending, transcript};
 use serde_json::json;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -169,7 +169,12 @@ async fn of_two_programs_with_decisions_one_wins() {
     let agent = runs.waiting();
     let calls = pending(agent.run("go").on(Sessions::new(store.clone()).user("ada").conversation("1")).await);
     let resume = async || {
-        let place = Sessions::new(store.clone()).user("ada").conversation("1");
+        // Both load the conversation before one of them saves it.
+        let waiting = Watched::new(&store, async |_| {
+            tokio::task::yield_now().await;
+            Ok(())
+        });
+        let place = Sessions::new(waiting).user("ada").conversation("1");
         agent.resume(place).decide(approved(&calls)).await
     };
     let both = tokio::join!(resume(), resume());

@@ -1,12 +1,17 @@
 //! Sessions and stores.
 
-use crate::support::{Access, Watched, agent, transcript};
+use crate::support::{Access, Nothing, Watched, agent, transcript};
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::Poll;
 use std::time::Duration;
+use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 use toolkit_agent::session::{ConversationKey, ConversationStore, MemoryStore, StoreError};
 use toolkit_agent::{Agent, AgentError, Sessions};
+use toolkit_core::{ClosureTool, ToolRegistry};
 use toolkit_llm::{Message, ScriptedModel};
 
 #[tokio::test]
@@ -167,4 +172,72 @@ async fn a_failed_save_ends_the_run() {
     let ended = agent.run("go").on(&mut conversation).await;
     assert_eq!(ended.map_err(AgentError::from), Err(AgentError::Store(StoreError::new("the disk is full"))));
     assert!(model.requests().is_empty());
+}
+
+/// Runs an agent that pays once over a store that waits this often in each append, and drops the run after `polls` polls.
+/// Returns whether the run has ended before.
+async fn dropped_after(polls: usize, waits: usize) -> bool {
+    let store = MemoryStore::new();
+    let begun = Arc::<AtomicUsize>::default();
+    let counted = begun.clone();
+    let watched = Watched::new(&store, move |access| {
+        if access == Access::Append {
+            counted.fetch_add(1, Ordering::Relaxed);
+        }
+        async move {
+            for _ in 0..waits {
+                yield_now().await;
+            }
+            Ok(())
+        }
+    });
+    let paid = Arc::<AtomicUsize>::default();
+    let counted = paid.clone();
+    let pay = ClosureTool::new("pay", "Pays.", move |_: Nothing| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        async { yield_now().await }
+    });
+    let tools = ToolRegistry::from_tools([pay.unwrap()]).unwrap();
+    let model = ScriptedModel::new().call("pay", "{}").fallback(|_| Ok("Done.".into()));
+    let agent = Agent::builder(model.clone()).tools(tools).build().unwrap();
+    let mut is_ended = false;
+    {
+        let mut run =
+            pin!(agent.run("Pay.").on(Sessions::new(watched).user("ada").conversation("1")).into_future());
+        for _ in 0..polls {
+            is_ended = poll_fn(|cx| Poll::Ready(run.as_mut().poll(cx))).await.is_ready();
+            if is_ended {
+                break;
+            }
+            yield_now().await;
+        }
+    }
+    // The saves that have begun, and that of the end of the run, go on in tasks.
+    for _ in 0..50 {
+        yield_now().await;
+    }
+    let log = store.load(ConversationKey { user: "ada", id: "1" }).await.unwrap();
+    let appends = log.as_ref().map_or(0, |log| log.entries.len());
+    let name = format!("{waits} waits, dropped after {polls} polls");
+    assert_eq!(appends, begun.load(Ordering::Relaxed), "{name}");
+    if log.is_some() && !is_ended {
+        let saved = Sessions::new(store).user("ada").conversation("1");
+        assert_eq!(agent.resume(saved).await.unwrap().text, "Done.", "{name}");
+        assert!(paid.load(Ordering::Relaxed) <= 1, "{name}: paid twice");
+        assert_eq!(model.requests().len().min(2), 2, "{name}");
+    }
+    is_ended
+}
+
+#[tokio::test]
+async fn a_save_that_has_begun_finishes_at_whichever_poll_its_run_is_dropped() {
+    // The store is ready at the first poll, or is not.
+    for waits in [0, 1, 3] {
+        let mut polls = 0;
+        while !dropped_after(polls, waits).await {
+            polls += 1;
+            assert!(polls < 200, "the run does not end");
+        }
+        assert!(polls > 1, "the run was dropped within its work");
+    }
 }

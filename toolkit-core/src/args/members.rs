@@ -5,6 +5,7 @@ use crate::schema::__private::{Member, extract_object, members_of, value_in_word
 use serde_json::Error;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::fmt;
 
 /// The text of the arguments object.
 pub(crate) struct ObjectText<'t> {
@@ -95,7 +96,7 @@ fn is_object(text: &str) -> bool {
 
 /// Returns the message of a `serde_json` error. Wording about lone surrogates is replaced by advice for the
 /// model.
-pub(super) fn message_of(error: &Error) -> String {
+pub(super) fn message_of(error: &dyn fmt::Display) -> String {
     let lone_surrogate = ["unexpected end of hex escape", "lone leading surrogate in hex escape"];
     let advice = "write the character itself, not half of a surrogate pair";
     lone_surrogate.iter().fold(error.to_string(), |text, theirs| text.replace(theirs, advice))

@@ -2,10 +2,11 @@
 
 use super::default::DefaultJson;
 use super::parameter_types::{SharedParams, ToolParams};
-use crate::schema::__private::{SchemaBuilder, check_null_default, set_default, tidy_arguments, with_notes};
+use crate::schema::__private::{
+    ReadError, Reader, SchemaBuilder, check_null_default, set_default, tidy_arguments, with_notes,
+};
 use crate::schema::Constraints;
 use schemars::{Schema, SchemaGenerator};
-use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use std::marker::PhantomData;
 
@@ -13,19 +14,17 @@ use std::marker::PhantomData;
 ///
 /// Only `fill` is compiled for each parameter type; the rest of decoding is shared.
 pub trait Fill {
-    /// Parses the value at the start of `text` into the slot. Returns the length of the value in bytes.
+    /// Decodes the value that the reader reads next into the slot.
     ///
     /// # Errors
-    /// The text does not start with a value of the type. The slot stays unchanged.
-    fn fill(&mut self, text: &str) -> Result<usize, serde_json::Error>;
+    /// The value is not accepted, or is not of the type. The slot stays unchanged.
+    fn fill(&mut self, reader: &mut Reader<'_>) -> Result<(), ReadError>;
 }
 
 impl<T: ToolParams> Fill for Option<T> {
-    fn fill(&mut self, text: &str) -> Result<usize, serde_json::Error> {
-        let mut deserializer = serde_json::Deserializer::from_str(text);
-        *self = Some(T::deserialize(&mut deserializer)?);
-        // Only this iterator exposes how many bytes the parser has read.
-        Ok(deserializer.into_iter::<IgnoredAny>().byte_offset())
+    fn fill(&mut self, reader: &mut Reader<'_>) -> Result<(), ReadError> {
+        *self = Some(T::deserialize(reader)?);
+        Ok(())
     }
 }
 
@@ -42,8 +41,6 @@ pub struct ParamSpec {
     pub description: &'static str,
     /// Generates the schema of the parameter's type.
     pub schema: fn(&mut SchemaGenerator) -> ParamSchema,
-    /// Whether decoding alone decides if a value conforms to the schema of the type.
-    pub is_exact: bool,
     /// Optional settings, behind a reference to keep the common case small.
     pub extras: Option<&'static ParamExtras>,
 }
@@ -92,20 +89,12 @@ pub(crate) struct Param<'a> {
     pub(super) required: bool,
     /// Whether the parameter is `None` if the argument is absent.
     absent_is_none: bool,
-    /// Whether decoding alone decides if a value conforms to the schema.
-    pub(super) is_exact: bool,
 }
 
 impl<'a> Param<'a> {
     /// Returns the aliases: further names accepted from the model.
     pub(crate) fn aliases(&self) -> &'a [&'a str] {
         self.aliases
-    }
-
-    /// Returns whether `name` is the name or an alias of the parameter.
-    #[inline]
-    pub(crate) fn answers_to(&self, name: &str) -> bool {
-        self.name == name || self.aliases.contains(&name)
     }
 }
 
@@ -122,7 +111,6 @@ pub(crate) fn parameters_schema(specs: &[ParamSpec]) -> (Value, Vec<Param<'stati
             aliases: spec.aliases(),
             required: !optional && default.is_none(),
             absent_is_none: optional && default.is_none(),
-            is_exact: spec.is_exact && spec.constrain().is_none(),
         });
         let mut schema = schema.to_value();
         if let (Some(constrain), Value::Object(schema)) = (spec.constrain(), &mut schema) {
@@ -191,7 +179,7 @@ fn allow_null(schema: &mut Map<String, Value>) {
 /// Fills the slot of an absent parameter with `None`, if the parameter is an `Option` without a default.
 pub(super) fn fill_absent(param: &Param<'_>, slot: &mut dyn Fill) {
     if param.absent_is_none {
-        let _ = slot.fill("null");
+        let _ = slot.fill(&mut Reader::unchecked("null"));
     }
 }
 
@@ -239,35 +227,3 @@ pub trait PlainParamType<T> {
 }
 
 impl<T> PlainParamType<T> for ParamType<T> {}
-
-/// A type that decodes exactly the values of its schema: the contract need not check them again. Only types of the
-/// standard library implement this trait.
-pub trait ExactType {}
-
-macro_rules! exact {
-    ($($ty:ty),*) => { $(impl ExactType for $ty {})* };
-}
-
-exact!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f64, bool, String);
-
-impl<T: ExactType> ExactType for Option<T> {}
-impl<T: ExactType> ExactType for Vec<T> {}
-
-/// A helper to detect at compile time if a type is an `ExactType`.
-///
-/// Name resolution picks the inherent constant for such a type, and that of [`InexactType`] for every other type.
-#[derive(Debug)]
-pub struct Exactness<T>(PhantomData<T>);
-
-impl<T: ExactType> Exactness<T> {
-    /// The type is an `ExactType`.
-    pub const TOOLKIT_IS_EXACT: bool = true;
-}
-
-/// The counterpart of `Exactness` for all other types.
-pub trait InexactType {
-    /// The type is no `ExactType`.
-    const TOOLKIT_IS_EXACT: bool = false;
-}
-
-impl<T> InexactType for Exactness<T> {}

@@ -9,6 +9,7 @@ use crate::schema::__private::{
 use serde_json::{Error, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// The name reported in `CallEnd::coerced` if the JSON text of the arguments was repaired as a whole.
 const ARGUMENTS: &str = "arguments";
@@ -62,6 +63,10 @@ pub(crate) fn read_arguments<'t>(
         {
             return Err(ToolError::invalid_json(error));
         }
+    }
+    let object = text.trim_matches([' ', '\n', '\r', '\t']);
+    if rules.aliases.is_empty() && object.starts_with('{') && rules.contract.is_normal(object) {
+        return Ok(Cow::Borrowed(object));
     }
     let ObjectText { text: object, repaired } = ObjectText::read(text)?;
     if let Some(error) = repaired {
@@ -187,10 +192,14 @@ pub(crate) fn unknown<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> V
     Violation::new(name, ViolationKind::Unknown, message)
 }
 
-/// Converts a deserialization error about the value at the path `place` into a violation.
-pub(crate) fn refused_by_type(place: &str, value: &str, error: &Error) -> Violation {
+/// Converts an error of `serde_json` about the value at the path `place` into a violation.
+fn refused_by_type(place: &str, value: &str, error: &Error) -> Violation {
     let lines = value.split_inclusive('\n').take(error.line().saturating_sub(1));
-    let offset = lines.map(str::len).sum::<usize>() + error.column();
+    refused_at(place, value, lines.map(str::len).sum::<usize>() + error.column(), error)
+}
+
+/// Converts an error at an offset in the value at the path `place` into a violation.
+pub(crate) fn refused_at(place: &str, value: &str, offset: usize, error: &dyn fmt::Display) -> Violation {
     let found = Json::parse(value).map(|parsed| parsed.place(offset, place));
     let (path, text) = found.unwrap_or_else(|_| (place.to_owned(), value));
     let message = message_of(error);

@@ -1,9 +1,9 @@
 //! Decoding of arguments into one struct: the parameter of a closure, or of a function with `flatten`.
 
 use super::parameter_types::ToolParams;
-use super::read::{ArgumentRules, read_arguments, refused_by_type};
+use super::read::{ArgumentRules, read_arguments, refused_at};
 use crate::error::ToolError;
-use crate::schema::__private::argument_schema_of;
+use crate::schema::__private::{Reader, argument_schema_of};
 use serde_json::{Map, Value};
 
 /// Returns the schema of the arguments type `T`, with internal keywords.
@@ -25,16 +25,14 @@ pub fn struct_args<T: ToolParams>() -> Value {
 /// # Errors
 /// The arguments violate the contract of the tool, or the type refuses them.
 pub(crate) fn decode_struct<T: ToolParams>(text: &str, rules: &ArgumentRules<'_>) -> Result<T, ToolError> {
-    // Structs with a derived `Deserialize` also accept arrays, but their schema allows only objects.
-    if text.trim_start().starts_with('{')
-        && let Ok(value) = serde_json::from_str(text)
-        && rules.contract.accepts(text)
-    {
+    if let Ok(value) = rules.contract.reader(text).decode() {
         return Ok(value);
     }
     let text = read_arguments(text, rules)?;
-    serde_json::from_str(&text)
-        .map_err(|error| ToolError::invalid_arguments(vec![refused_by_type("", &text, &error)]))
+    let mut reader = Reader::unchecked(&text);
+    let decoded = reader.decode();
+    decoded
+        .map_err(|error| ToolError::invalid_arguments(vec![refused_at("", &text, reader.offset(), &error)]))
 }
 
 /// Makes an object schema refuse additional members if `closed`, and accept them otherwise. Does nothing if the schema

@@ -1,6 +1,8 @@
 //! Toolsets: values with methods as tools.
 
 use super::{FunctionTool, Tool, ToolDefinition};
+use crate::name::ToolName;
+use crate::schema::__private::sort_by;
 use std::any::{Any, TypeId};
 use std::sync::Arc;
 
@@ -65,13 +67,15 @@ impl<T: ToolsetWithoutExtends> Toolset for T {
         let more = inventory::iter::<MoreTools>().filter(|more| (more.owner)() == TypeId::of::<T>());
         let mut more: Vec<FunctionTool> = more.flat_map(|more| (more.tools)(&receiver)).collect();
         // The linker lists the blocks in varying order.
-        more.sort_by_cached_key(|tool| {
-            let ToolDefinition { name, metadata, .. } = tool.definition();
-            (metadata.defined_at.map(|place| (place.file, place.line)), name.clone())
-        });
+        sort_by(&mut more, |one, other| place(one.definition()).cmp(&place(other.definition())));
         let tools = (T::TOOLS)(&receiver).into_iter().chain(more);
         tools.map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect()
     }
+}
+
+/// Returns where a tool is defined, and its name.
+fn place(definition: &ToolDefinition) -> (Option<(&str, u32)>, &ToolName) {
+    (definition.metadata.defined_at.map(|place| (place.file, place.line)), &definition.name)
 }
 
 /// The value of `self` for the methods, of any type.

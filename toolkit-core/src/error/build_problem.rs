@@ -3,7 +3,7 @@
 use super::listing::suggested;
 use super::nearest;
 use crate::name::{NameError, ToolName, normalize};
-use std::collections::BTreeSet;
+use crate::schema::__private::{distinct, sort_by};
 use std::fmt;
 
 /// The source location of a tool's definition.
@@ -227,7 +227,9 @@ impl BuildProblem {
         name: &str,
         tools: impl IntoIterator<Item = &'a ToolName>,
     ) -> Self {
-        let tools: BTreeSet<&ToolName> = tools.into_iter().collect();
+        let mut tools: Vec<&ToolName> = tools.into_iter().collect();
+        sort_by(&mut tools, Ord::cmp);
+        tools.dedup();
         let meant = tools.iter().filter(|tool| is_method_of(name, tool));
         Self::bare_name(what, name, meant.copied())
             .unwrap_or_else(|| Self::unknown(what, name, tools.iter().map(|tool| tool.as_str())))
@@ -240,8 +242,8 @@ impl BuildProblem {
         name: &str,
         meant: impl IntoIterator<Item = &'a ToolName>,
     ) -> Option<Self> {
-        let meant: BTreeSet<&ToolName> = meant.into_iter().collect();
-        let nearest: Vec<String> = meant.into_iter().take(3).map(ToString::to_string).collect();
+        let meant = distinct(meant.into_iter().map(ToolName::as_str));
+        let nearest: Vec<String> = meant.into_iter().take(3).map(str::to_owned).collect();
         let is_bare = !nearest.is_empty();
         is_bare.then(|| Self::Unknown { what, name: name.to_owned(), nearest, known: Vec::new() })
     }

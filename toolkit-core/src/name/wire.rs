@@ -1,6 +1,7 @@
 //! Spellings of tool names for providers with stricter naming rules.
 
 use super::MAX_NAME_LENGTH;
+use crate::schema::__private::sort_names;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -149,7 +150,7 @@ impl WireNames {
     pub fn new<'a>(rule: NameRule, names: impl IntoIterator<Item = &'a str>) -> Self {
         let (accepted, mut refused): (Vec<&str>, Vec<&str>) =
             names.into_iter().partition(|name| rule.accepts(name));
-        refused.sort_unstable();
+        sort_names(&mut refused);
         refused.dedup();
 
         let mut claims: HashMap<String, usize> = HashMap::new();

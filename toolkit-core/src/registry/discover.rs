@@ -4,7 +4,7 @@ use super::{ToolFilter, ToolRegistry};
 use crate::definition::{FunctionTool, Tool};
 use crate::error::{BuildError, BuildProblem};
 use crate::name::{NameError, Separator, ToolName};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::schema::__private::{distinct, sort_by};
 use std::sync::Arc;
 
 /// A `#[tool]` function found by discovery. The linker collects these functions from all crates of the program.
@@ -104,9 +104,9 @@ impl Discovery {
     ) -> Result<ToolRegistry, BuildError> {
         let all: Vec<&Registration> = registrations.into_iter().collect();
         let unknown = self.modules.iter().filter(|module| !all.iter().any(|found| found.is_in(module)));
-        let known: BTreeSet<&str> = all.iter().flat_map(|found| [found.krate(), found.module]).collect();
         let problem = |module: &String| {
-            BuildProblem::unknown("linked crate or module with tools", module, known.iter().copied())
+            let known = distinct(all.iter().flat_map(|found| [found.krate(), found.module]));
+            BuildProblem::unknown("linked crate or module with tools", module, known)
         };
         let problems = unknown.map(problem);
         BuildError::unless_empty(problems.collect())?;
@@ -120,41 +120,56 @@ impl Discovery {
         let bare = self.filter.bare_names(&names).into_iter().filter(|bare| !problems.contains(bare));
         problems.extend(bare.collect::<Vec<_>>());
         BuildError::unless_empty(problems)?;
-        let mut found: Vec<_> =
+        let mut found: Vec<Selected<'_>> =
             tools.into_iter().filter(|(.., tool)| self.filter.matches(tool.definition())).collect();
         // The linker lists the functions in varying order. Sorting makes an error always name the same tool first.
-        found.sort_by_cached_key(|(rank, found, tool)| {
-            let place = tool.definition().metadata.defined_at.map(|place| (place.file, place.line));
-            (*rank, found.module, place, tool.definition().name.clone())
-        });
-        let mut by_name: BTreeMap<ToolName, Vec<(&str, FunctionTool)>> = BTreeMap::new();
-        for (_, registration, tool) in found {
-            by_name.entry(tool.definition().name.clone()).or_default().push((registration.krate(), tool));
-        }
+        sort_by(&mut found, |one, other| name_and_place(one).cmp(&name_and_place(other)));
         let mut registry = ToolRegistry::new();
-        for (name, mut tools) in by_name {
-            let [(first, _), others @ ..] = tools.as_slice() else { continue };
-            match (self.name_clash, others.iter().any(|(krate, _)| krate != first)) {
-                (NameClash::KeepFirst, _) => tools.truncate(1),
-                (NameClash::Refuse, true) => {
-                    registry.problems.push(crates_clash(&name, &tools));
-                    tools.clear();
-                }
-                (NameClash::NamespaceByCrate, true) => {
-                    for (krate, tool) in &mut tools {
-                        match within_crate(krate, &name) {
-                            Ok(name) => *tool = tool.clone().with_name(name),
-                            Err(error) => registry.problems.push(tool.definition().illegal_name(error)),
-                        }
-                    }
-                }
-                // All tools are from the same crate, so `insert_or_record` reports the duplicate name.
-                _ => {}
-            }
-            tools.into_iter().for_each(|(_, tool)| registry.insert_or_record(Arc::new(tool)));
+        for same in found.chunk_by(|(.., one), (.., other)| one.definition().name == other.definition().name)
+        {
+            let same = same.iter().map(|(_, registration, tool)| (registration.krate(), tool.clone()));
+            self.insert_same(&mut registry, same.collect());
         }
         registry.check().map(|()| registry)
     }
+
+    /// Inserts tools of the same name, each with its crate.
+    fn insert_same(&self, registry: &mut ToolRegistry, mut tools: Vec<(&str, FunctionTool)>) {
+        let [(first, tool), others @ ..] = tools.as_slice() else { return };
+        let name = tool.definition().name.clone();
+        match (self.name_clash, others.iter().any(|(krate, _)| krate != first)) {
+            (NameClash::KeepFirst, _) => tools.truncate(1),
+            (NameClash::Refuse, true) => {
+                registry.problems.push(crates_clash(&name, &tools));
+                tools.clear();
+            }
+            (NameClash::NamespaceByCrate, true) => {
+                for (krate, tool) in &mut tools {
+                    match within_crate(krate, &name) {
+                        Ok(name) => *tool = tool.clone().with_name(name),
+                        Err(error) => registry.problems.push(tool.definition().illegal_name(error)),
+                    }
+                }
+            }
+            // All tools are from the same crate, so `insert_or_record` reports the duplicate name.
+            _ => {}
+        }
+        for (_, tool) in tools {
+            registry.insert_or_record(Arc::new(tool));
+        }
+    }
+}
+
+/// A selected function: the position of its module among those of the selection, its registration and its tool.
+type Selected<'a> = (Option<usize>, &'a Registration, FunctionTool);
+
+/// Returns what discovered functions are sorted by.
+fn name_and_place<'a>(
+    (rank, found, tool): &'a Selected<'_>,
+) -> (&'a ToolName, Option<usize>, &'a str, Option<(&'a str, u32)>) {
+    let definition = tool.definition();
+    let place = definition.metadata.defined_at.map(|place| (place.file, place.line));
+    (&definition.name, *rank, found.module, place)
 }
 
 fn within_crate(krate: &str, name: &ToolName) -> Result<ToolName, NameError> {

@@ -5,7 +5,7 @@ use super::{RegisteredTool, ToolRegistry};
 use crate::definition::{Tool, ToolDefinition, ToolTag};
 use crate::error::{BuildError, BuildProblem};
 use crate::name::{ToolName, normalize};
-use std::collections::BTreeSet;
+use crate::schema::__private::{distinct, sort_by};
 use std::sync::Arc;
 
 /// # Enabling and disabling
@@ -89,12 +89,9 @@ impl ToolRegistry {
     /// # Errors
     /// Returns a [`BuildError`] with the nearest names for every custom tag not found on any tool.
     pub fn disable_tags(&mut self, tags: TagMatch, reason: &str) -> Result<(), BuildError> {
-        let known: BTreeSet<&str> = self
-            .all_definitions()
-            .flat_map(|definition| &definition.metadata.tags)
-            .map(ToolTag::as_str)
-            .collect();
-        let unknown = tags.tags().filter(|tag| tag.is_custom() && !known.contains(tag.as_str()));
+        let tags_of_tools = self.all_definitions().flat_map(|definition| &definition.metadata.tags);
+        let known = distinct(tags_of_tools.map(ToolTag::as_str));
+        let unknown = tags.tags().filter(|tag| tag.is_custom() && !known.contains(&tag.as_str()));
         let problem = |name: &str| BuildProblem::unknown("tag", name, known.iter().copied());
         BuildError::unless_empty(unknown.map(|tag| problem(tag.as_str())).collect())?;
         self.switches.tags.retain(|(known, _)| *known != tags);
@@ -137,7 +134,7 @@ impl ToolRegistry {
     /// Returns all tools, including disabled tools, sorted by name.
     pub(super) fn entries(&self) -> Vec<&RegisteredTool> {
         let mut entries: Vec<&RegisteredTool> = self.tools.values().collect();
-        entries.sort_by(|a, b| a.name().cmp(b.name()));
+        sort_by(&mut entries, |a, b| a.name().cmp(b.name()));
         entries
     }
 
@@ -150,7 +147,7 @@ impl ToolRegistry {
     pub(super) fn require_tool(&self, name: &str) -> Result<&Arc<dyn Tool>, BuildProblem> {
         self.get_any(name).ok_or_else(|| {
             let tools = self.tools.keys().map(|name| &**name);
-            let known: BTreeSet<&str> = tools.chain(self.switches.tools.keys().map(|name| &**name)).collect();
+            let known = distinct(tools.chain(self.switches.tools.keys().map(|name| &**name)));
             BuildProblem::unknown("tool", name, known)
         })
     }
@@ -160,9 +157,8 @@ impl ToolRegistry {
     pub(super) fn require_namespace(&self, namespace: &str) -> Result<String, BuildProblem> {
         let wanted = normalize(namespace);
         let of_tools = self.all_definitions().filter_map(|definition| definition.name.namespace());
-        let known: BTreeSet<&str> =
-            of_tools.chain(self.switches.namespaces.keys().map(|name| &**name)).collect();
-        if known.contains(wanted.as_str()) {
+        let known = distinct(of_tools.chain(self.switches.namespaces.keys().map(|name| &**name)));
+        if known.contains(&wanted.as_str()) {
             return Ok(wanted);
         }
         Err(BuildProblem::unknown("namespace", namespace, known))

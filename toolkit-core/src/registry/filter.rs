@@ -4,6 +4,7 @@ use crate::definition::{ToolDefinition, ToolTag};
 use crate::error::{BuildError, BuildProblem};
 use crate::name::{ToolName, normalize};
 use crate::pattern::NamePattern;
+use crate::schema::__private::distinct;
 use std::collections::BTreeSet;
 
 /// A condition on the tags of a tool: the tool must have any or all of the given tags.
@@ -38,7 +39,8 @@ impl TagMatch {
     /// Returns whether a tool with these tags matches.
     #[must_use]
     pub fn matches(&self, tags: &BTreeSet<ToolTag>) -> bool {
-        if self.all { self.tags.is_subset(tags) } else { !self.tags.is_disjoint(tags) }
+        let mut own = self.tags.iter();
+        if self.all { own.all(|tag| tags.contains(tag)) } else { own.any(|tag| tags.contains(tag)) }
     }
 
     /// Returns the tags of the condition.
@@ -143,8 +145,8 @@ impl ToolFilter {
     pub(super) fn unmatched(&self, tools: &[&ToolName]) -> Vec<BuildProblem> {
         let names = self.include.iter().flatten();
         let names = names.filter_map(|pattern| pattern.unknown_name("tool", tools));
-        let known: BTreeSet<&str> = tools.iter().filter_map(|tool| tool.namespace()).collect();
-        let namespaces = self.namespaces.iter().flatten().filter(|wanted| !known.contains(wanted.as_str()));
+        let known = distinct(tools.iter().filter_map(|tool| tool.namespace()));
+        let namespaces = self.namespaces.iter().flatten().filter(|wanted| !known.contains(&wanted.as_str()));
         let known = || known.iter().copied();
         let namespaces = namespaces.map(|wanted| BuildProblem::unknown("namespace", wanted, known()));
         names.chain(namespaces).collect()

@@ -3,6 +3,7 @@
 use super::{RegisteredTool, ToolRegistry};
 use crate::definition::{BoundTool, Tool};
 use crate::error::BuildError;
+use crate::schema::__private::sort_by;
 use std::sync::Arc;
 
 /// A rule for tools of the same name when two registries are merged.
@@ -59,7 +60,7 @@ impl ToolRegistry {
             entries.map(|entry| entry.tool.definition()).collect()
         });
         let mut entries: Vec<RegisteredTool> = other.tools.into_values().collect();
-        entries.sort_by(|a, b| a.name().cmp(b.name()));
+        sort_by(&mut entries, |a, b| a.name().cmp(b.name()));
         self.problems.extend(other.problems);
         self.apply_switches();
         if let Some(state) = &other.state {

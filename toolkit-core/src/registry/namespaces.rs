@@ -4,7 +4,7 @@ use super::{Collision, RegisteredTool, ToolRegistry};
 use crate::definition::{AdaptedTool, Tool, ToolDefinition};
 use crate::error::BuildError;
 use crate::name::{NameError, Separator, ToolName, normalize};
-use std::collections::BTreeSet;
+use crate::schema::__private::distinct;
 use std::sync::Arc;
 
 /// # Namespaces
@@ -129,8 +129,8 @@ impl ToolRegistry {
     /// # Errors
     /// Returns a [`BuildError`] listing every duplicate new name. The registry is then unchanged.
     pub fn reduce_namespaces(&mut self) -> Result<bool, BuildError> {
-        let namespaces: BTreeSet<&str> =
-            self.all_definitions().filter_map(|definition| definition.name.namespace()).collect();
+        let namespaces =
+            distinct(self.all_definitions().filter_map(|definition| definition.name.namespace()));
         if namespaces.len() != 1 {
             return Ok(false);
         }

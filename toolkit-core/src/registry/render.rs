@@ -5,6 +5,7 @@ use crate::definition::{Tool, ToolDefinition};
 use crate::format::{Publication, ToolFormat};
 use crate::guard::lock;
 use crate::name::{NameRule, WireNames};
+use crate::schema::__private::sort_by;
 use crate::search::{CALL_DEFERRED, Catalog, Index, SearchOptions, search_tools};
 use std::any::Any;
 use std::borrow::Cow;
@@ -160,7 +161,7 @@ impl RenderCache {
             |tool: &&Arc<dyn Tool>| !(client_search && tool.definition().name.as_str() == CALL_DEFERRED);
         let search = registry.search_tools().iter().filter(is_needed);
         let mut published: Vec<Arc<dyn Tool>> = listed.chain(search).cloned().collect();
-        published.sort_by(|a, b| a.definition().name.cmp(&b.definition().name));
+        sort_by(&mut published, |a, b| a.definition().name.cmp(&b.definition().name));
         Cow::Owned(published)
     }
 

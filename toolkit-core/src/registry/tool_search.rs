@@ -1,11 +1,26 @@
 //! Tool search over the tools of a registry, by programs and by models.
 
 use super::ToolRegistry;
+use super::render::RenderCache;
 use crate::definition::Tool;
 use crate::error::{BuildProblem, ToolError, ToolFault};
 use crate::search::{CALL_DEFERRED, DeferredCall, SEARCH_TOOLS, SearchOptions, ToolMatch};
 use std::borrow::Cow;
 use std::sync::Arc;
+
+/// Tool search that is turned on. Both functions are reached from here only, so that a program which never turns it on does
+/// not contain the index and the search tools.
+#[derive(Clone)]
+pub(super) struct ToolSearch {
+    options: Arc<SearchOptions>,
+    /// Returns the search tools, sorted by name.
+    tools: for<'r> fn(&'r RenderCache, &'r ToolRegistry, &SearchOptions) -> &'r [Arc<dyn Tool>],
+    /// Returns the target of a call of `call_deferred`, and the arguments for the target.
+    deferred: for<'r> fn(&'r ToolRegistry, &SearchOptions, &str) -> Resolved<'r>,
+}
+
+/// A tool with its arguments.
+type Resolved<'r> = Result<(&'r Arc<dyn Tool>, Cow<'static, str>), ToolError>;
 
 /// # Tool search
 ///
@@ -58,7 +73,11 @@ impl ToolRegistry {
 
     /// Turns tool search on with the given options. See [`with_tool_search`](Self::with_tool_search).
     pub fn enable_tool_search(&mut self, options: SearchOptions) {
-        self.search = Some(Arc::new(options));
+        self.search = Some(ToolSearch {
+            options: Arc::new(options),
+            tools: RenderCache::search_tools,
+            deferred: Self::resolve_deferred,
+        });
         self.cache = self.cache.renewed();
     }
 
@@ -88,7 +107,11 @@ impl ToolRegistry {
     #[must_use]
     pub fn search(&self, query: &str, top_k: usize) -> Vec<ToolMatch> {
         let default = SearchOptions::default();
-        self.cache.index(self).find(query, top_k, self.search.as_deref().unwrap_or(&default))
+        self.cache.index(self).find(
+            query,
+            top_k,
+            self.search.as_ref().map_or(&default, |search| &search.options),
+        )
     }
 
     /// Returns the search tool called `name`; `None` if tool search is off.
@@ -103,7 +126,7 @@ impl ToolRegistry {
     /// Returns the search tools, sorted by name; none if tool search is off.
     pub(super) fn search_tools(&self) -> &[Arc<dyn Tool>] {
         match &self.search {
-            Some(options) => self.cache.search_tools(self, options),
+            Some(search) => (search.tools)(&self.cache, self, &search.options),
             None => &[],
         }
     }
@@ -127,10 +150,17 @@ impl ToolRegistry {
         name: &str,
         arguments: &'a str,
     ) -> Result<(&'s Arc<dyn Tool>, Cow<'a, str>), ToolError> {
-        let Some(options) = self.search.as_ref().filter(|_| name == CALL_DEFERRED) else {
-            let tool = self.get(name).ok_or_else(|| self.not_found(name))?;
-            return Ok((tool, Cow::Borrowed(arguments)));
-        };
+        if let Some(search) = &self.search
+            && name == CALL_DEFERRED
+        {
+            return (search.deferred)(self, &search.options, arguments);
+        }
+        let tool = self.get(name).ok_or_else(|| self.not_found(name))?;
+        Ok((tool, Cow::Borrowed(arguments)))
+    }
+
+    /// Finds the target of a call of `call_deferred`, and the arguments for the target.
+    fn resolve_deferred<'s>(&'s self, options: &SearchOptions, arguments: &str) -> Resolved<'s> {
         let call = DeferredCall::read(arguments)?;
         let spelled = self.cache.original(self, &call.target);
         let own_name = spelled.as_deref().unwrap_or(&call.target);

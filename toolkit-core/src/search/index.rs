@@ -4,6 +4,7 @@ use super::options::{FIELDS, SearchOptions};
 use super::stem::is_stop_word;
 use super::words::{each_word, first_sentence, word_key};
 use crate::definition::{Tool, ToolDefinition, ToolTag};
+use crate::schema::__private::sort_by;
 use crate::schema::keyword::subschemas;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
@@ -172,7 +173,7 @@ impl Index {
             }
         }
         // The sort is stable: tools with equal scores stay sorted by name.
-        ranked.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        sort_by(&mut ranked, |(a, _), (b, _)| b.total_cmp(a));
         let least = ranked.first().map_or(0.0, |(best, _)| best * options.min_score_ratio);
         ranked.retain(|(score, _)| *score >= least);
         ranked

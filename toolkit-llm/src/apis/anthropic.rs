@@ -13,7 +13,7 @@ mod tests;
 mod unfinished;
 pub(crate) mod write;
 
-use crate::facts::{ApiFormat, Facts, IdRule, MediaFacts, RequestFields, Strictness, ToolFacts, UsageFields};
+use crate::facts::{ApiFormat, Facts, IdRule, RequestFields, Strictness, ToolFacts, UsageFields};
 use toolkit_core::name::NameRule;
 use toolkit_schema::SchemaDialect;
 
@@ -42,7 +42,7 @@ pub(crate) const FACTS: Facts = Facts {
         cache_writes: "/usage/cache_creation_input_tokens",
         ..UsageFields::PLAIN
     },
-    media: MediaFacts { tables: &[(0, media::MEDIA)], is_readable: media::is_readable },
+    media: &[(0, media::MEDIA)],
     fields: RequestFields { server_state: &["thread"], ..RequestFields::PLAIN },
     response_id: "/id",
     container: ["/container/id", "/container/expires_at"],

@@ -12,7 +12,7 @@ mod stream;
 mod write;
 
 use crate::apis::openai::PlainFunctions;
-use crate::facts::{ApiFormat, Facts, IdRule, MediaFacts, Strictness, ToolFacts, UsageFields};
+use crate::facts::{ApiFormat, Facts, IdRule, Strictness, ToolFacts, UsageFields};
 use toolkit_schema::SchemaDialect;
 
 pub(crate) const FACTS: Facts = Facts {
@@ -30,7 +30,7 @@ pub(crate) const FACTS: Facts = Facts {
     // `get_weather_8hvy1w4rz2w4`.
     ids: Some(IdRule::new(64, false)),
     results: repair::RESULTS,
-    media: MediaFacts { tables: &[(0, write::MEDIA)], ..MediaFacts::PLAIN },
+    media: &[(0, write::MEDIA)],
     usage: UsageFields {
         input: "/usage/tokens/input_tokens",
         output: "/usage/tokens/output_tokens",

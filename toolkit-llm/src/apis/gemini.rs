@@ -17,7 +17,7 @@ mod stream;
 mod tests;
 mod write;
 
-use crate::facts::{ApiFormat, Facts, MediaFacts, RequestFields, Strictness, ToolFacts, UsageFields};
+use crate::facts::{ApiFormat, Facts, RequestFields, Strictness, ToolFacts, UsageFields};
 use toolkit_core::name::NameRule;
 use toolkit_schema::SchemaDialect;
 
@@ -52,7 +52,7 @@ pub(crate) const FACTS: Facts = Facts {
         ..UsageFields::PLAIN
     },
     generation,
-    media: MediaFacts { tables: &[(3, media::MEDIA), (0, media::EARLIER_MEDIA)], ..MediaFacts::PLAIN },
+    media: &[(3, media::MEDIA), (0, media::EARLIER_MEDIA)],
     response_id: "/responseId",
     ..Facts::PLAIN
 };

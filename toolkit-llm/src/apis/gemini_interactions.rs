@@ -11,7 +11,7 @@ pub(crate) mod request;
 mod stream;
 mod write;
 
-use crate::facts::{ApiFormat, Facts, IdRule, MediaFacts, RequestFields, Strictness, ToolFacts, UsageFields};
+use crate::facts::{ApiFormat, Facts, IdRule, RequestFields, Strictness, ToolFacts, UsageFields};
 use toolkit_core::name::NameRule;
 use toolkit_schema::SchemaDialect;
 
@@ -32,7 +32,7 @@ pub(crate) const FACTS: Facts = Facts {
     ids: Some(IdRule::new(64, false)),
     results: repair::RESULTS,
     fields: RequestFields { messages: "input", ..RequestFields::PLAIN },
-    media: MediaFacts { tables: &[(0, media::MEDIA)], ..MediaFacts::PLAIN },
+    media: &[(0, media::MEDIA)],
     call_fields: [&["id"], &["arguments"]],
     usage: UsageFields {
         input: "/usage/total_input_tokens",

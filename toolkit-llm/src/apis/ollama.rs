@@ -11,7 +11,7 @@ mod stream;
 mod write;
 
 use crate::apis::openai::PlainFunctions;
-use crate::facts::{ApiFormat, Facts, IdRule, MediaFacts, ToolFacts, UsageFields};
+use crate::facts::{ApiFormat, Facts, IdRule, ToolFacts, UsageFields};
 use toolkit_schema::SchemaDialect;
 
 pub(crate) const FACTS: Facts = Facts {
@@ -27,7 +27,7 @@ pub(crate) const FACTS: Facts = Facts {
     // Ids are optional. A program may use ids of its own.
     ids: Some(IdRule::new(64, false)),
     results: repair::RESULTS,
-    media: MediaFacts { tables: &[(0, write::MEDIA)], ..MediaFacts::PLAIN },
+    media: &[(0, write::MEDIA)],
     usage: UsageFields {
         input: "/prompt_eval_count",
         output: "/eval_count",

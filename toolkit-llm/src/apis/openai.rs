@@ -12,7 +12,6 @@ use crate::definitions::tool_config::ChoiceCodec;
 use crate::facts::Api;
 use crate::json::fields::{Fields, set, unknown};
 use serde_json::{Value, json};
-use std::iter;
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::definition::ToolKind;
 use toolkit_core::name::WireNames;
@@ -66,12 +65,11 @@ pub(crate) trait PlainFunctions: Sync {}
 
 impl<C: Api + PlainFunctions> DefinitionCodec for C {
     fn write_definition(&self, encoder: &mut DefinitionEncoder<'_>) -> Value {
-        let parameters = encoder.parameters();
-        let description = encoder.definition.description.as_str();
-        json!({
-            "type": "function",
-            "function": {"name": encoder.name(), "description": description, "parameters": parameters},
-        })
+        let mut function = Fields::new();
+        set(&mut function, "name", encoder.name());
+        set(&mut function, "description", encoder.definition.description.as_str());
+        set(&mut function, "parameters", encoder.parameters());
+        Form::Nested.write("function", function)
     }
 }
 
@@ -108,10 +106,14 @@ pub(crate) fn unknown_of_function(json: &Value, known: &[&str]) -> Fields {
 impl Form {
     /// Writes an object of the type `kind` with the fields of this type.
     pub(crate) fn write(self, kind: &str, fields: impl IntoIterator<Item = (String, Value)>) -> Value {
+        // Not by `json!`, which copies what it is given.
+        let mut written = Fields::new();
+        set(&mut written, "type", kind);
         match self {
-            Self::Nested => json!({"type": kind, kind: Fields::from_iter(fields)}),
-            Self::Flat => iter::once(("type".to_owned(), kind.into())).chain(fields).collect(),
+            Self::Nested => set(&mut written, kind, Fields::from_iter(fields)),
+            Self::Flat => written.extend(fields),
         }
+        written.into()
     }
 
     /// Encodes a definition. Returns the type of the tool and its fields.

@@ -14,7 +14,7 @@ mod tests;
 mod write;
 
 use crate::apis::openai::{Form, OpenAi};
-use crate::facts::{ApiFormat, Facts, IdRule, MediaFacts, Strictness, ToolFacts, UsageFields};
+use crate::facts::{ApiFormat, Facts, IdRule, Strictness, ToolFacts, UsageFields};
 
 pub(crate) const FACTS: Facts = Facts {
     name: ApiFormat::OpenAiChat.name(),
@@ -38,9 +38,8 @@ pub(crate) const FACTS: Facts = Facts {
         cache_writes: "/usage/prompt_tokens_details/cache_write_tokens",
         ..UsageFields::PLAIN
     },
-    media: MediaFacts { tables: &[(0, write::MEDIA)], ..MediaFacts::PLAIN },
+    media: &[(0, write::MEDIA)],
     response_id: "/id",
-    mistral: Some(&mistral::FORM),
     ..Facts::PLAIN
 };
 

@@ -15,7 +15,7 @@ mod tests;
 mod write;
 
 use crate::apis::openai::{Form, OpenAi};
-use crate::facts::{ApiFormat, Facts, IdRule, MediaFacts, RequestFields, Strictness, ToolFacts, UsageFields};
+use crate::facts::{ApiFormat, Facts, IdRule, RequestFields, Strictness, ToolFacts, UsageFields};
 
 const FUNCTION: &str = "function_call";
 pub(crate) const CUSTOM: &str = "custom_tool_call";
@@ -54,7 +54,7 @@ pub(crate) const FACTS: Facts = Facts {
         cache_writes: "/usage/input_tokens_details/cache_write_tokens",
         ..UsageFields::PLAIN
     },
-    media: MediaFacts { tables: &[(0, outputs::MEDIA)], ..MediaFacts::PLAIN },
+    media: &[(0, outputs::MEDIA)],
     response_id: "/id",
     ..Facts::PLAIN
 };

@@ -82,7 +82,7 @@ mod tests {
         let tools: Vec<&ToolDefinition> = tools.iter().collect();
         let names = WireNames::new(format.name_rule(), tools.iter().map(|tool| tool.name.as_str()));
         let broken: Vec<String> =
-            check(format.codec().facts(), &tools, &names).iter().map(ToString::to_string).collect();
+            check(format.facts(), &tools, &names).iter().map(ToString::to_string).collect();
         assert_eq!(broken, expected);
     }
 
@@ -102,7 +102,7 @@ mod tests {
         check_tools(ApiFormat::OpenAiChat, &[tool("fs.read", json!({}))], &[]);
         let long = tool(&"a".repeat(100), json!({}));
         check_tools(ApiFormat::OpenAiChat, std::slice::from_ref(&long), &[]);
-        let unspelled = check(ApiFormat::OpenAiChat.codec().facts(), &[&long], &WireNames::default());
+        let unspelled = check(ApiFormat::OpenAiChat.facts(), &[&long], &WireNames::default());
         assert!(unspelled[0].to_string().ends_with("100 characters in the name, the provider takes 64"));
         check_tools(ApiFormat::Gemini, &[tool("3d", json!({}))], &[]);
         check_tools(

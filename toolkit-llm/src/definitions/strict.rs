@@ -4,6 +4,7 @@ use super::limits::measure::Measure;
 use crate::facts::{Facts, Strictness};
 use std::fmt;
 use toolkit_core::definition::{ToolDefinition, ToolKind};
+use toolkit_schema::__private::sort_by;
 
 /// The tools for which the provider enforces the schema (`strict: true`).
 ///
@@ -76,7 +77,7 @@ pub(crate) fn plan(facts: &Facts, definitions: &[&ToolDefinition], wanted: Stric
         }
     }
     if facts.tools.strictness == Strictness::PerRequest {
-        candidates.sort_by_key(|(is_unmarked, cost, index, _)| (*is_unmarked, *cost, *index));
+        sort_by(&mut candidates, |one, other| (one.0, one.1, one.2).cmp(&(other.0, other.1, other.2)));
     }
     let mut left = shared_limits(facts.tools.strictness);
     for (_, _, index, measure) in candidates {
@@ -85,7 +86,7 @@ pub(crate) fn plan(facts: &Facts, definitions: &[&ToolDefinition], wanted: Stric
             Err(reason) => refused.push((index, reason)),
         }
     }
-    refused.sort_by_key(|(index, _)| *index);
+    sort_by(&mut refused, |(one, _), (other, _)| one.cmp(other));
     let refused = refused.into_iter().map(|(index, reason)| {
         let tool = definitions[index].name.as_str().to_owned();
         NotStrict { tool, reason }
@@ -193,7 +194,7 @@ mod tests {
         wanted: StrictTools,
     ) -> (Vec<String>, Vec<String>) {
         let tools: Vec<&ToolDefinition> = tools.iter().collect();
-        let plan = plan(format.codec().facts(), &tools, wanted);
+        let plan = plan(format.facts(), &tools, wanted);
         let strict = tools.iter().enumerate().filter(|(index, _)| plan.strict[*index]);
         let strict = strict.map(|(_, tool)| tool.name.as_str().to_owned()).collect();
         (strict, plan.refused.iter().map(ToString::to_string).collect())

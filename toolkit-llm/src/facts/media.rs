@@ -121,7 +121,7 @@ impl MediaTable {
         content: &Content,
         is_result: bool,
         path: String,
-        is_readable: fn(MediaKind, &Media) -> bool,
+        is_readable: &dyn Fn(MediaKind, &Media) -> bool,
     ) -> Option<SchemaLoss> {
         let (_, media) = media_of(content)?;
         let found = accepted(self.messages, content)

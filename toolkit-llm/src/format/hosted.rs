@@ -19,6 +19,6 @@ impl HostedTool {
     /// ```
     #[must_use]
     pub fn answered_by(&self) -> Option<&str> {
-        self.format.codec().answered_by(&self.definition)
+        self.format.definition_codec().answered_by(&self.definition)
     }
 }

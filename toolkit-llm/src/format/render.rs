@@ -63,7 +63,7 @@ impl ToolFormat for ConfiguredFormat {
         names: &WireNames,
         earlier: &mut dyn FnMut(usize) -> Option<Arc<Fragment>>,
     ) -> (Definitions, Vec<Arc<Fragment>>) {
-        let renderer = Renderer::new(self.format.codec(), tools, names, &self.options);
+        let renderer = Renderer::new(self.format.definition_codec(), tools, names, &self.options);
         let fragment = |index| match earlier(index) {
             Some(fragment) if renderer.holds(index, &fragment) => fragment,
             _ => Arc::new(renderer.fragment(index)),

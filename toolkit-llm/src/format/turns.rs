@@ -66,7 +66,7 @@ impl ApiFormat {
     /// generations.
     #[must_use]
     pub fn model_generation(self, model: &str) -> Option<u32> {
-        (self.codec().facts().generation)(model)
+        (self.facts().generation)(model)
     }
 
     /// Returns a writer for the calls and results of a history. Tool names are spelled as in `names`.

@@ -97,7 +97,7 @@ impl<'a> HistoryWriter<'a> {
     /// ```
     #[must_use]
     pub fn with_mistral(mut self, mistral: bool) -> Self {
-        self.form = match self.codec.facts().mistral {
+        self.form = match self.codec.mistral() {
             Some(form) if mistral => HistoryForm::Mistral(form),
             _ => HistoryForm::Usual,
         };

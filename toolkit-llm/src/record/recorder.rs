@@ -2,7 +2,7 @@
 
 use super::exchange::{Exchange, RecordedAnswer, fingerprint, recorded, unusable};
 use super::secrets::Secrets;
-use crate::helpers::{MAX_NESTING, check_nesting, lock};
+use crate::helpers::{MAX_NESTING, append_json, lock};
 use crate::message::ModelResponse;
 use crate::model::{ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelStream, forward_properties};
 use crate::stream::StreamEvent;
@@ -96,10 +96,12 @@ impl Tape {
         let mut exchange = exchange.map_err(|error| self.failed(error))?;
         self.secrets.hide(&mut exchange);
         // Written in one go, so that the lines of concurrent answers do not mix.
-        let line = format!("{exchange}\n");
-        check_nesting(&line, MAX_NESTING).map_err(|reason| self.failed(format_args!("it {reason}")))?;
+        let mut line = Vec::new();
+        append_json(&mut line, &exchange, MAX_NESTING)
+            .map_err(|reason| self.failed(format_args!("it {reason}")))?;
+        line.push(b'\n');
         let mut file = lock(&self.file);
-        file.write_all(line.as_bytes()).map_err(|error| self.failed(error))
+        file.write_all(&line).map_err(|error| self.failed(error))
     }
 
     fn failed(&self, error: impl fmt::Display) -> ModelError {

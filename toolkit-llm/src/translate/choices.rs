@@ -1,8 +1,8 @@
 //! Reads the tool choice of requests, and writes it again.
 
 use super::{RequestCodec, RequestFormat, received_definitions};
-use crate::codec::Codec;
 use crate::definitions::EncodedToolConfig;
+use crate::definitions::tool_config::ChoiceCodec;
 use crate::json::fields::{camel, only};
 use crate::json::{WireError, unknown_fields};
 use serde_json::{Map, Value};
@@ -29,7 +29,7 @@ pub(super) fn parse_tool_config(
 /// Encodes a tool config that was read from a request. Fields that were read from the same API are written again, and
 /// fields of another API are reported as lost. Returns `None` for any other tool config.
 pub(crate) fn encode_received_config(
-    codec: &dyn Codec,
+    codec: &dyn ChoiceCodec,
     wanted: &ToolConfig,
     names: &WireNames,
 ) -> Option<EncodedToolConfig> {

@@ -82,7 +82,7 @@ pub(super) fn encode_for(
     {
         messages.insert(0, json!({"role": "system", "content": instructions}));
     }
-    builder.set(format.codec().facts().fields.messages, messages);
+    builder.set(format.facts().fields.messages, messages);
     if let InstructionsField::Field(path, content) = facts.instructions
         && !instructions.is_empty()
     {

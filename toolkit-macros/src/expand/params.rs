@@ -47,7 +47,6 @@ pub(super) fn specs(model: &Model<'_>) -> TokenStream {
             name: #name,
             description: #description,
             schema: #schema,
-            is_exact: __toolkit::Exactness::<#ty>::TOOLKIT_IS_EXACT,
             extras: #extras
         })
     });

@@ -2,7 +2,7 @@
 
 use super::Entry;
 use super::State;
-use crate::helpers::{MAX_NESTING, check_nesting, lock};
+use crate::helpers::{MAX_NESTING, append_json, lock};
 use crate::output::Spent;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,6 +13,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The version of the format of logs and of conversations in JSON.
 pub(crate) const VERSION: u32 = 1;
+
+/// The size of a few short entries as JSON, in bytes.
+const FEW_ENTRIES: usize = 512;
 
 /// An entry as it is written.
 #[derive(Serialize)]
@@ -63,8 +66,8 @@ pub(crate) struct Position {
     pub(crate) version: u64,
     /// The number of the next entry.
     next: u64,
-    /// The entries that are not saved yet, as JSON.
-    pub(crate) unsaved: Vec<String>,
+    /// The entries that are not saved yet, as JSON with a space between two entries.
+    pub(crate) unsaved: Vec<u8>,
     /// The session values in the log.
     values: BTreeMap<String, Value>,
     /// What the run has spent, as in the log.
@@ -113,18 +116,23 @@ impl Position {
         Self { store: Some(store), version, next, values, spent, ..Self::default() }
     }
 
-    fn push(&mut self, node: &str, turn: Option<u32>, entry: &Entry, at: u64) {
+    pub(super) fn push(&mut self, node: &str, turn: Option<u32>, entry: &Entry, at: u64) {
         let line = Line { n: self.next, at, node, turn, entry };
-        let text = serde_json::to_string(&line).map_err(|error| error.to_string());
-        match text.and_then(|text| check_nesting(&text, MAX_NESTING).map(|()| text)) {
-            Ok(text) => {
+        let len = self.unsaved.len();
+        if len == 0 {
+            self.unsaved.reserve(FEW_ENTRIES);
+        } else {
+            self.unsaved.push(b' ');
+        }
+        match append_json(&mut self.unsaved, &line, MAX_NESTING) {
+            Ok(()) => {
                 self.next += 1;
                 if node.is_empty() {
                     self.reset_spent(entry);
                 }
-                self.unsaved.push(text);
             }
             Err(reason) => {
+                self.unsaved.truncate(len);
                 self.failure.get_or_insert(reason);
             }
         }
@@ -151,11 +159,7 @@ impl Position {
     ///
     /// # Errors
     /// The reason why an entry could not be written: it is nested too deeply to be read again.
-    pub(crate) fn take(
-        &mut self,
-        values: BTreeMap<String, Value>,
-        spent: Spent,
-    ) -> Result<Vec<String>, String> {
+    pub(crate) fn take(&mut self, values: BTreeMap<String, Value>, spent: Spent) -> Result<String, String> {
         self.spend(spent);
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
@@ -167,7 +171,7 @@ impl Position {
                 return Err(failure);
             }
         }
-        Ok(std::mem::take(&mut self.unsaved))
+        String::from_utf8(std::mem::take(&mut self.unsaved)).map_err(|error| error.to_string())
     }
 
     fn push_values(&mut self, values: BTreeMap<String, Value>) {
@@ -181,8 +185,14 @@ impl Position {
     }
 
     /// Returns entries that could not be saved to the beginning of the entries that wait.
-    pub(crate) fn restore(&mut self, mut entries: Vec<String>) {
-        entries.append(&mut self.unsaved);
-        self.unsaved = entries;
+    pub(crate) fn restore(&mut self, entries: String) {
+        if entries.is_empty() {
+            return;
+        }
+        let later = std::mem::replace(&mut self.unsaved, entries.into_bytes());
+        if !later.is_empty() {
+            self.unsaved.push(b' ');
+            self.unsaved.extend(later);
+        }
     }
 }

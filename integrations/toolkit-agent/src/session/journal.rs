@@ -3,10 +3,12 @@
 use super::sessions::{Lease, Sessions, SharedState, lease};
 use super::store::{ConversationKey, StateScope, StoreError};
 use crate::conversation::{Conversation, Log};
-use crate::helpers::lock;
+use crate::helpers::{BoxFuture, guarded, lock};
 use crate::output::Spent;
 use std::any::Any;
+use std::future::poll_fn;
 use std::sync::{Arc, Weak};
+use std::task::Poll;
 use tokio::runtime::Handle;
 use toolkit_core::Session;
 
@@ -78,10 +80,8 @@ impl Journal {
             let mut unsaved = unsaved?;
             if !unsaved.entries.is_empty() {
                 let store = &*journal.sessions.inner.store;
-                let entry = unsaved.entries.join(" ");
-                let version = store
-                    .append(ConversationKey { user: &journal.user, id: &journal.id }, version, &entry)
-                    .await?;
+                let key = ConversationKey { user: &journal.user, id: &journal.id };
+                let version = store.append(key, version, &unsaved.entries).await?;
                 lock(&journal.log.position).version = version;
                 unsaved.entries.clear();
             }
@@ -90,16 +90,12 @@ impl Journal {
             shared
         };
         match Handle::try_current() {
-            // Use a task, because the store and the state of this program must both change even if the run is dropped.
-            Ok(runtime) => {
-                let lost = |_| Err(StoreError::new("the store of conversations has panicked"));
-                runtime.spawn(save).await.unwrap_or_else(lost)
-            }
+            Ok(runtime) => finish(Box::pin(save), &runtime).await,
             Err(_) => save.await,
         }
     }
 
-    fn taken(&self, entries: Result<Vec<String>, String>) -> Result<Vec<String>, StoreError> {
+    fn taken(&self, entries: Result<String, String>) -> Result<String, StoreError> {
         let id = &self.id;
         entries.map_err(|reason| {
             StoreError::new(format_args!("conversation `{id}` cannot be saved: it {reason}"))
@@ -114,9 +110,8 @@ impl Journal {
         let entries = self.taken(rewritten.take(conversation.session().store().snapshot(), spent))?;
         let version = lock(&self.log.position).version;
         let store = &*self.sessions.inner.store;
-        rewritten.version = store
-            .replace(ConversationKey { user: &self.user, id: &self.id }, version, &entries.join(" "))
-            .await?;
+        rewritten.version =
+            store.replace(ConversationKey { user: &self.user, id: &self.id }, version, &entries).await?;
         *lock(&self.log.position) = rewritten;
         Ok(())
     }
@@ -129,10 +124,25 @@ impl Journal {
     }
 }
 
+/// Finishes a save that has begun even if this future is dropped: the store and the state of this program must both change.
+/// The save is polled once in place. If the store is not ready then, a task goes on.
+async fn finish(
+    mut save: BoxFuture<'static, Result<(), StoreError>>,
+    runtime: &Handle,
+) -> Result<(), StoreError> {
+    let lost = || StoreError::new("the store of conversations has panicked");
+    let first = poll_fn(|cx| Poll::Ready(guarded(|| save.as_mut().poll(cx)))).await;
+    match first {
+        Ok(Poll::Ready(saved)) => saved,
+        Ok(Poll::Pending) => runtime.spawn(save).await.unwrap_or_else(|_| Err(lost())),
+        Err(_) => Err(lost()),
+    }
+}
+
 /// The entries of a running save. If the save fails, panics or is dropped, they wait for the next one.
 struct Unsaved {
     log: Arc<Log>,
-    entries: Vec<String>,
+    entries: String,
 }
 
 impl Drop for Unsaved {

@@ -287,7 +287,11 @@ impl SharedState {
     /// saved: they are reset and cause an error.
     pub(super) async fn save(&self, store: &dyn DynStore, scope: StateScope<'_>) -> Result<(), StoreError> {
         let mut stored = self.stored.lock().await;
-        let mut changes = delta(&stored, &self.values.snapshot());
+        let values = self.values.snapshot();
+        if values.is_empty() && stored.is_empty() {
+            return Ok(());
+        }
+        let mut changes = delta(&stored, &values);
         let mut refused = Ok(());
         changes.retain(|key, value| {
             let Err(error) = check_value(key, value.as_ref()) else { return true };

@@ -1,6 +1,6 @@
 //! The trait for stores of conversations, and its types.
 
-use crate::helpers::{MAX_NESTING, check_nesting};
+use crate::helpers::{MAX_NESTING, append_json};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -270,7 +270,7 @@ impl From<serde_json::Error> for StoreError {
 /// JSON text, because some stores wrap the value.
 pub(super) fn check_value(key: &str, value: Option<&Value>) -> Result<(), StoreError> {
     let Some(value) = value else { return Ok(()) };
-    check_nesting(&value.to_string(), MAX_NESTING - 1)
+    append_json(&mut Vec::new(), value, MAX_NESTING - 1)
         .map_err(|reason| StoreError::new(format_args!("session value `{key}` cannot be saved: it {reason}")))
 }
 

@@ -1,8 +1,7 @@
 //! Redaction: hidden argument values are removed from the texts about a call.
 
-use crate::schema::__private::quoted;
+use crate::schema::__private::{quoted, sort_by};
 use serde_json::Value;
-use std::cmp::Reverse;
 
 /// The text shown in place of a hidden value.
 const HIDDEN: &str = "[hidden]";
@@ -39,7 +38,7 @@ impl Secrets {
                 let quoted = quoted(text);
                 let escaped = quoted.get(1..quoted.len() - 1).unwrap_or_default();
                 self.texts.extend([text.clone(), escaped.to_owned()]);
-                self.texts.sort_by_key(|text| Reverse(text.len()));
+                sort_by(&mut self.texts, |one, other| other.len().cmp(&one.len()));
             }
             _ => {}
         }

@@ -6,8 +6,8 @@ use crate::error::{BuildError, BuildProblem, one_of};
 use crate::name::{CALL_DEFERRED, ToolName};
 use crate::pattern::NamePattern;
 use crate::registry::ToolRegistry;
+use crate::schema::__private::distinct;
 use serde_json::Value;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 type OfCall = dyn Fn(&ToolDefinition, &Value) -> bool + Send + Sync;
@@ -155,7 +155,7 @@ impl PermissionRule {
         for tag in &custom {
             if !tools.iter().any(|tool| tool.metadata.tags.contains(*tag)) {
                 let known = tools.iter().flat_map(|tool| &tool.metadata.tags).map(ToolTag::as_str);
-                let known: BTreeSet<&str> = known.chain(ToolTag::names()).collect();
+                let known = distinct(known.chain(ToolTag::names()));
                 problems.push(BuildProblem::unknown("tag", tag.as_str(), known));
             }
         }

@@ -4,6 +4,7 @@ use super::*;
 use crate::definition::{Function, ToolCell, ToolFuture, ToolTag};
 use crate::error::Location;
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 
 fn long() -> FunctionTool {
     let name = "and_a_method_name_that_is_long_but_legal_on_its_own";

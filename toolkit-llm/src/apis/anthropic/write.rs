@@ -1,6 +1,6 @@
 //! Writes what a request contains: definitions, the tool choice, messages and results.
 
-use super::media::{blocks, text_block};
+use super::media::{blocks, is_readable, text_block};
 use super::{Anthropic, FACTS, unfinished};
 use crate::call::arguments::Arguments;
 use crate::call::outgoing::OutgoingCall;
@@ -10,6 +10,7 @@ use crate::codec::{HistoryCodec, RepairCodec, ResultCodec};
 use crate::definitions::EncodedToolConfig;
 use crate::definitions::declaration::{DefinitionCodec, DefinitionEncoder};
 use crate::definitions::tool_config::{ChoiceCodec, without_set};
+use crate::facts::media::MediaKind;
 use crate::facts::result_rule::{Replies, RequiredIds, ResultPlace, ResultRule};
 use crate::history::repair::{part_entries, user_message};
 use crate::history::results::{error_message, is_blank};
@@ -20,7 +21,7 @@ use toolkit_core::ToolResult;
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::WireNames;
-use toolkit_core::output::{Content, ToolOutput};
+use toolkit_core::output::{Content, Media, ToolOutput};
 use toolkit_schema::SchemaLoss;
 
 /// The request field for the tool choice.
@@ -115,6 +116,10 @@ impl ChoiceCodec for Anthropic {
 }
 
 impl HistoryCodec for Anthropic {
+    fn is_readable(&self, kind: MediaKind, media: &Media) -> bool {
+        is_readable(kind, media)
+    }
+
     /// Writes a call for the next request. Fields with `null` are left out, because the service refuses them.
     fn write_call(&self, call: OutgoingCall<'_>) -> Value {
         let mut block = call.fields(FACTS.name);

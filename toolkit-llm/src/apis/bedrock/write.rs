@@ -26,11 +26,13 @@ impl DefinitionCodec for Bedrock {
         if !encoder.definition.description.is_empty() {
             set(&mut tool, "description", encoder.definition.description.as_str());
         }
-        set(&mut tool, "inputSchema", json!({"json": encoder.parameters()}));
+        set_in(&mut tool, &["inputSchema", "json"], encoder.parameters());
         if encoder.how.strict {
             set(&mut tool, "strict", true);
         }
-        json!({"toolSpec": tool})
+        let mut entry = Fields::new();
+        set(&mut entry, "toolSpec", tool);
+        entry.into()
     }
 }
 

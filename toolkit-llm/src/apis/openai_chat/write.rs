@@ -1,13 +1,14 @@
 //! Writes the parts of a request: definitions, messages, calls and results.
 
 use super::read::{TEXTS, content_is_empty};
-use super::{FACTS, OpenAiChat};
+use super::{FACTS, OpenAiChat, mistral};
 use crate::apis::openai::contents::Contents;
 use crate::apis::openai::{Form, nested_call};
 use crate::call::outgoing::OutgoingCall;
 use crate::call::received::ReceivedMessage;
 use crate::codec::{HistoryCodec, ResultCodec};
 use crate::definitions::declaration::{DefinitionCodec, DefinitionEncoder};
+use crate::facts::MistralForm;
 use crate::facts::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls};
 use crate::json::fields::{Fields, set, text};
 use crate::json::texts;
@@ -44,6 +45,10 @@ impl DefinitionCodec for OpenAiChat {
 }
 
 impl HistoryCodec for OpenAiChat {
+    fn mistral(&self) -> Option<&'static MistralForm> {
+        Some(&mistral::FORM)
+    }
+
     fn write_call(&self, call: OutgoingCall<'_>) -> Value {
         let mut fields = call.fields(FACTS.name);
         let (is_custom, key, text) = call.origin.text(&call.arguments, FACTS.name, "custom");

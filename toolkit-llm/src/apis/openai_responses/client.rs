@@ -4,10 +4,10 @@
 //! A call of a tool that the provider defines becomes a call of an ordinary tool with a fixed name. The result of this
 //! tool becomes an item of the type that the provider expects.
 
-use super::{CUSTOM, CUSTOM_OUTPUT, FACTS, FUNCTION, FUNCTION_OUTPUT, outputs};
+use super::outputs::OutputForm;
+use super::{CUSTOM, CUSTOM_OUTPUT, FACTS, FUNCTION, FUNCTION_OUTPUT};
 use crate::json::fields::{Fields, kind, text};
 use serde_json::Value;
-use toolkit_core::ToolResult;
 use toolkit_core::call::ProviderExtras;
 
 /// The name of the registry's search tool, which answers the provider's tool search.
@@ -38,8 +38,8 @@ pub(crate) struct CallKind {
     pub(super) repeated: &'static [&'static str],
     /// Whether the item of a call needs an `id` in requests.
     pub(super) needs_id: bool,
-    /// Writes the other fields of a result, and returns the text that these fields cannot express.
-    pub(super) write: fn(&mut Fields, &ToolResult) -> Option<String>,
+    /// The form of the other fields of a result.
+    pub(super) form: OutputForm,
 }
 
 pub(super) static FUNCTION_CALL: CallKind = CallKind {
@@ -51,7 +51,7 @@ pub(super) static FUNCTION_CALL: CallKind = CallKind {
     arguments: &["arguments"],
     repeated: &REPEATED,
     needs_id: false,
-    write: outputs::write_function,
+    form: OutputForm::Function,
 };
 
 pub(super) static CUSTOM_CALL: CallKind = CallKind {
@@ -60,7 +60,7 @@ pub(super) static CUSTOM_CALL: CallKind = CallKind {
     arguments: &["input"],
     // Results of custom calls have no namespace.
     repeated: &["caller"],
-    write: outputs::write_custom,
+    form: OutputForm::Custom,
     ..FUNCTION_CALL
 };
 
@@ -73,7 +73,7 @@ pub(crate) static CLIENT: [CallKind; 6] = [
         tool: "shell",
         arguments: &["action"],
         repeated: &["caller", "max_output_length"],
-        write: outputs::write_shell,
+        form: OutputForm::Shell,
         ..FUNCTION_CALL
     },
     CallKind {
@@ -85,7 +85,7 @@ pub(crate) static CLIENT: [CallKind; 6] = [
         arguments: &["action"],
         repeated: &[],
         needs_id: true,
-        write: outputs::write_text,
+        form: OutputForm::Text,
     },
     CallKind {
         call: "apply_patch_call",
@@ -94,7 +94,7 @@ pub(crate) static CLIENT: [CallKind; 6] = [
         tool: "apply_patch",
         arguments: &["operation"],
         repeated: &["caller"],
-        write: outputs::write_patched,
+        form: OutputForm::Patched,
         ..FUNCTION_CALL
     },
     CallKind {
@@ -105,7 +105,7 @@ pub(crate) static CLIENT: [CallKind; 6] = [
         arguments: &["action", "actions", "pending_safety_checks"],
         repeated: &[],
         needs_id: true,
-        write: outputs::write_screenshot,
+        form: OutputForm::Screenshot,
         ..FUNCTION_CALL
     },
     CallKind {
@@ -114,7 +114,7 @@ pub(crate) static CLIENT: [CallKind; 6] = [
         definition: "tool_search",
         tool: SEARCH,
         repeated: &[],
-        write: outputs::write_found,
+        form: OutputForm::Found,
         ..FUNCTION_CALL
     },
     CallKind {
@@ -126,7 +126,7 @@ pub(crate) static CLIENT: [CallKind; 6] = [
         arguments: &["server_label", "name", "arguments"],
         repeated: &[],
         needs_id: true,
-        write: outputs::write_approval,
+        form: OutputForm::Approval,
     },
 ];
 

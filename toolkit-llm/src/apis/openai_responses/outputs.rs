@@ -51,6 +51,36 @@ pub(super) fn text_part(text: &str) -> Value {
     json!({"type": "input_text", "text": text})
 }
 
+/// The form of a result, besides the fields that all results have. It is a value, not a function, because what only publishes
+/// tools reads the table of calls, too.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum OutputForm {
+    Function,
+    Custom,
+    Text,
+    Patched,
+    Shell,
+    Screenshot,
+    Approval,
+    Found,
+}
+
+impl OutputForm {
+    /// Writes the fields of a result, and returns the text that these fields cannot express.
+    pub(super) fn write(self, item: &mut Fields, result: &ToolResult) -> Option<String> {
+        match self {
+            Self::Function => write_function(item, result),
+            Self::Custom => write_custom(item, result),
+            Self::Text => write_text(item, result),
+            Self::Patched => write_patched(item, result),
+            Self::Shell => write_shell(item, result),
+            Self::Screenshot => write_screenshot(item, result),
+            Self::Approval => write_approval(item, result),
+            Self::Found => write_found(item, result),
+        }
+    }
+}
+
 fn media_part(content: &Content) -> Option<Value> {
     let (kind, media) = accepted(ACCEPTED, content)?;
     Some(match (kind, &media.data) {
@@ -86,14 +116,14 @@ fn contents(result: &ToolResult) -> &[Content] {
 }
 
 /// Writes the result of a function. The service does not require the field `status`, but some compatible servers do.
-pub(super) fn write_function(item: &mut Fields, result: &ToolResult) -> Option<String> {
+fn write_function(item: &mut Fields, result: &ToolResult) -> Option<String> {
     set(item, "status", "completed");
     write_custom(item, result)
 }
 
 /// Writes an output with media items as a list of contents, and any other output as a string, because every server
 /// accepts strings.
-pub(super) fn write_custom(item: &mut Fields, result: &ToolResult) -> Option<String> {
+fn write_custom(item: &mut Fields, result: &ToolResult) -> Option<String> {
     let parts = contents(result);
     if !parts.iter().any(|content| media_part(content).is_some()) {
         return write_text(item, result);
@@ -104,12 +134,12 @@ pub(super) fn write_custom(item: &mut Fields, result: &ToolResult) -> Option<Str
     None
 }
 
-pub(super) fn write_text(item: &mut Fields, result: &ToolResult) -> Option<String> {
+fn write_text(item: &mut Fields, result: &ToolResult) -> Option<String> {
     set(item, "output", message(result));
     None
 }
 
-pub(super) fn write_patched(item: &mut Fields, result: &ToolResult) -> Option<String> {
+fn write_patched(item: &mut Fields, result: &ToolResult) -> Option<String> {
     set(item, "status", if result.is_error() { "failed" } else { "completed" });
     write_text(item, result)
 }
@@ -117,7 +147,7 @@ pub(super) fn write_patched(item: &mut Fields, result: &ToolResult) -> Option<St
 /// Writes the output of each command. A tool may return JSON in the provider's form: a list of objects `{stdout,
 /// stderr, outcome}`, or a single such object. Instead of `outcome`, an object may have the field `exit_code`. Any
 /// other output becomes the standard output of a command with exit code 0.
-pub(super) fn write_shell(item: &mut Fields, result: &ToolResult) -> Option<String> {
+fn write_shell(item: &mut Fields, result: &ToolResult) -> Option<String> {
     const FIELDS: [&str; 4] = ["stdout", "stderr", "outcome", "exit_code"];
     let exit = |code: &Value| json!({"type": "exit", "exit_code": code});
     let run = |stdout: &str, stderr: &str, outcome: Value| json!({"stdout": stdout, "stderr": stderr, "outcome": outcome});
@@ -146,7 +176,7 @@ pub(super) fn write_shell(item: &mut Fields, result: &ToolResult) -> Option<Stri
 
 /// Writes the screenshot, which is the last image of the output. All safety checks of the call count as
 /// acknowledged if the tool succeeds, because the tool has received them as arguments.
-pub(super) fn write_screenshot(item: &mut Fields, result: &ToolResult) -> Option<String> {
+fn write_screenshot(item: &mut Fields, result: &ToolResult) -> Option<String> {
     let is_screenshot = |json: &Value| text(json, "type") == "computer_screenshot";
     let shot = contents(result).iter().rev().find_map(|content| match content {
         Content::Image(media) => Some(json!({"type": "computer_screenshot", "image_url": address(media)})),
@@ -168,7 +198,7 @@ pub(super) fn write_screenshot(item: &mut Fields, result: &ToolResult) -> Option
 /// Writes the answer to a request for approval. Only `true`, or an object with `approve: true`, approves the
 /// call. An object may also have a `reason`. An output other than a boolean or an object becomes the reason
 /// for the refusal.
-pub(super) fn write_approval(item: &mut Fields, result: &ToolResult) -> Option<String> {
+fn write_approval(item: &mut Fields, result: &ToolResult) -> Option<String> {
     let answer_text = message(result);
     let answer = result.output().and_then(|_| serde_json::from_str::<Value>(&answer_text).ok());
     let (approve, reason) = match &answer {
@@ -185,7 +215,7 @@ pub(super) fn write_approval(item: &mut Fields, result: &ToolResult) -> Option<S
 
 /// Writes the found tools. The output of `discover_tools` lists the tools with names, descriptions and
 /// parameters. A tool with a `type` is already in the provider's own JSON, and stays unchanged.
-pub(super) fn write_found(item: &mut Fields, result: &ToolResult) -> Option<String> {
+fn write_found(item: &mut Fields, result: &ToolResult) -> Option<String> {
     let as_tool = |found: &Value| match (found.get("type"), found.get("deferred")) {
         (Some(_), _) => Some(found.clone()),
         (None, Some(deferred)) if deferred != true => None,

@@ -242,7 +242,7 @@ impl CallKind {
         let mut item = Fields::new();
         set(&mut item, "type", self.output);
         set(&mut item, self.ids[1], id);
-        let rest = (self.write)(&mut item, result).filter(|text| !text.is_empty());
+        let rest = self.form.write(&mut item, result).filter(|text| !text.is_empty());
         if let Some(extras) = result.extras.for_api(FACTS.name) {
             copy(extras, &mut item, self.repeated);
         }

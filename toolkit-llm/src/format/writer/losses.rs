@@ -3,12 +3,13 @@
 use super::HistoryWriter;
 use super::common_fields::{FIELDS, is_empty};
 use crate::facts::ApiFormat;
+use crate::facts::media::MediaKind;
 use crate::json::fields::{list, text};
 use serde_json::Value;
 use std::slice;
 use toolkit_core::ToolResult;
 use toolkit_core::call::ToolCall;
-use toolkit_core::output::{Content, ToolOutput};
+use toolkit_core::output::{Content, Media, ToolOutput};
 use toolkit_schema::SchemaLoss;
 
 /// The types of parts, other than [`TEXTS`], that are not reported as lost: messages and reasoning. The codec of the API
@@ -101,9 +102,9 @@ impl HistoryWriter<'_> {
         let table = table.or_else(|| self.codec.facts().media_table(self.generation));
         let Some(table) = table else { return Vec::new() };
         let losses = contents.iter().enumerate();
-        let is_readable = self.codec.facts().media.is_readable;
+        let is_readable = |kind: MediaKind, media: &Media| self.codec.is_readable(kind, media);
         let losses = losses.filter_map(|(index, content)| {
-            table.loss(content, is_result, format!("{path}/{index}"), is_readable)
+            table.loss(content, is_result, format!("{path}/{index}"), &is_readable)
         });
         losses.collect()
     }

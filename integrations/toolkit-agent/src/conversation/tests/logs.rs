@@ -2,8 +2,10 @@
 
 use super::super::VERSION;
 use super::*;
+use crate::helpers::MAX_NESTING;
 use crate::output::Spent;
 use crate::pending::Decision;
+use std::collections::BTreeMap;
 
 #[test]
 fn a_damaged_log_is_refused() {
@@ -11,7 +13,7 @@ fn a_damaged_log_is_refused() {
     let mut conversation = Conversation::new("1");
     let log = conversation.log_in(&Arc::downgrade(&store));
     (0..3).for_each(|_| conversation.push(Message::user("Hi.")));
-    let entries = lock(&log.position).unsaved.clone();
+    let entries = entries_of(&lock(&log.position).unsaved);
     let read = |entries: &[String]| Conversation::read("1", entries, Arc::downgrade(&store), 1).map(drop);
     assert_eq!(read(&entries), Ok(()));
     let mut swapped = entries.clone();
@@ -35,6 +37,41 @@ fn a_damaged_log_is_refused() {
     assert!(error.starts_with("entry 4 begins another log"), "{error}");
     let error = read(&[r#"{"messages": [], "progress": {}}"#.to_owned()]).unwrap_err();
     assert!(error.contains("unreleased version"), "{error}");
+}
+
+/// What cannot be written leaves the entries before it and after it as they are, and nothing is saved any more.
+#[test]
+fn an_entry_that_is_nested_too_deeply_leaves_no_trace() {
+    let deep = |levels: usize| (0..levels).fold(Value::Null, |inner, _| json!([inner]));
+    let store: Arc<dyn Any + Send + Sync> = Arc::new(());
+    let mut conversation = Conversation::new("1");
+    let log = conversation.log_in(&Arc::downgrade(&store));
+    let native = |value| {
+        let mut message = AssistantMessage::text("hi");
+        message.native = Some(NativeMessages::new("anthropic", vec![value]));
+        message
+    };
+    // The line, its entry, the message and its native part are levels, too.
+    let deepest = (1..MAX_NESTING)
+        .rev()
+        .find(|levels| {
+            let mut position = lock(&log.position).clone();
+            let message = Entry::Message(Box::new(native(deep(*levels)).into()));
+            position.push("", None, &message, 0);
+            position.take(BTreeMap::new(), Spent::default()).is_ok()
+        })
+        .unwrap();
+    conversation.push(native(deep(deepest)));
+    conversation.push(Message::user("Hi."));
+    let entries = entries_of(&lock(&log.position).unsaved);
+    assert_eq!(entries.len(), 3);
+    let read = Conversation::read("1", &entries, Arc::downgrade(&store), 1).unwrap();
+    assert_eq!(read.messages(), conversation.messages());
+    conversation.push(native(deep(deepest + 1)));
+    conversation.push(Message::user("Hello?"));
+    assert_eq!(entries_of(&lock(&log.position).unsaved)[..3], entries);
+    let error = lock(&log.position).take(BTreeMap::new(), Spent::default()).unwrap_err();
+    assert!(error.starts_with(&format!("is nested {} levels deep", MAX_NESTING + 1)), "{error}");
 }
 
 /// A conversation in which everything happens that a log can contain.
@@ -133,7 +170,7 @@ fn eventful() -> (Conversation, Vec<String>) {
     let spent = Spent { cost: 0.5, model_calls: 7, tool_calls: 3, ..Spent::default() };
     conversation.set_spent(spent);
     let entries = lock(&log.position).take(values, spent).unwrap();
-    (conversation, entries)
+    (conversation, entries_of(entries.as_bytes()))
 }
 
 fn kept(name: &str) -> String {

@@ -126,7 +126,6 @@ impl LlmAgent {
         response: ModelResponse,
         calls: &mut TurnCalls<'_>,
     ) -> Result<(), AgentError> {
-        let run = calls.scope.run;
         let ModelResponse { mut message, usage, finish, hosted, .. } = response;
         self.name().clone_into(&mut message.agent);
         message.usage = usage;
@@ -141,9 +140,9 @@ impl LlmAgent {
             message.answer_tool.clone_from(&call.name);
         }
         calls.pieces.emit_message(&message, &hosted, calls.answer);
-        calls.conversation.log_spent(|| run.0.budget.sum_of_run());
+        let counted = calls.count(message.calls.get(calls.counted()..).unwrap_or_default());
         calls.conversation.end_message(message, finish, !hosted.is_empty());
-        calls.admit().await
+        calls.admit(counted).await
     }
 
     async fn attempt(
@@ -214,9 +213,9 @@ impl LlmAgent {
                 StreamEvent::Usage(usage) => reported.set(usage),
                 StreamEvent::Call(call) if !callbacks.may_change_calls() && !calls.pieces.is_unchecked => {
                     let is_answer = calls.answer.is_in(&call);
-                    calls.conversation.log_spent(|| run.0.budget.sum_of_run());
+                    let counted = calls.count(std::slice::from_ref(&call));
                     calls.conversation.push_call(call, is_answer);
-                    calls.admit().await?;
+                    calls.admit(counted).await?;
                 }
                 StreamEvent::Done(response) => return Ok(*response),
                 piece => calls.pieces.receive(piece, calls.conversation),

@@ -74,6 +74,14 @@ enum CountedCall {
     Refused,
 }
 
+/// Calls that are counted, and not recorded yet.
+pub(super) struct NewCalls {
+    /// The error results of the calls that must not run.
+    refused: Vec<ToolResult>,
+    /// The indexes in the turn of the calls that run.
+    started: Vec<usize>,
+}
+
 impl Dispatch {
     pub(super) fn new(batch: Batch) -> Self {
         Self { batch, indexes: Vec::new(), started: 0, counted: VecDeque::new(), has_invalid: false }
@@ -87,10 +95,11 @@ impl TurnCalls<'_> {
         self.dispatch.has_invalid = false;
     }
 
-    /// Counts the new calls of the turn for the limits, saves the conversation, and starts the calls. Saved in between, so
-    /// that a refused call does not run after a crash, and another one does not run twice.
-    pub(super) async fn admit(&mut self) -> Result<(), AgentError> {
-        self.count();
+    /// Records the new calls of the turn, which are counted, saves the conversation, and starts the calls. Saved in between,
+    /// so that a refused call does not run after a crash, and another one does not run twice.
+    pub(super) async fn admit(&mut self, NewCalls { refused, started }: NewCalls) -> Result<(), AgentError> {
+        refused.into_iter().for_each(|result| self.keep(result));
+        self.conversation.start_calls(started);
         if self.conversation.turn_message().is_some_and(|message| !message.calls.is_empty()) {
             self.scope.run.save(self.conversation).await?;
         }
@@ -98,15 +107,18 @@ impl TurnCalls<'_> {
         Ok(())
     }
 
-    /// Counts the new calls of the turn. Refused calls get an error result: calls beyond a limit, calls repeated too
-    /// often, calls after an invalid answer, and parallel calls that the request has forbidden. The others count as
-    /// started.
-    fn count(&mut self) {
-        let Some(message) = self.conversation.turn_message() else { return };
-        let counted = self.dispatch.started + self.dispatch.counted.len();
+    /// Returns the number of calls of the turn that are counted.
+    pub(super) fn counted(&self) -> usize {
+        self.dispatch.started + self.dispatch.counted.len()
+    }
+
+    /// Counts new calls of the turn for the limits. Refused calls get an error result: calls beyond a limit, calls repeated
+    /// too often, calls after an invalid answer, and parallel calls that the request has forbidden. The others count as
+    /// started. What the run has spent goes into the log once, with these calls, before the entries that tell why.
+    pub(super) fn count(&mut self, calls: &[ToolCall]) -> NewCalls {
         let mut refused = Vec::new();
         let mut started = Vec::new();
-        for (position, call) in message.calls.iter().enumerate().skip(counted) {
+        for (position, call) in (self.counted()..).zip(calls) {
             let refusal = if self.attempt.one_call && position > 0 && !self.answer.is_in(call) {
                 Some(parallel_call_refused())
             } else {
@@ -125,9 +137,8 @@ impl TurnCalls<'_> {
             };
             self.dispatch.counted.push_back(counted);
         }
-        refused.into_iter().for_each(|result| self.keep(result));
         self.conversation.log_spent(|| self.scope.run.0.budget.sum_of_run());
-        self.conversation.start_calls(started);
+        NewCalls { refused, started }
     }
 
     /// Starts all calls that were counted, except for refused calls.
