@@ -3,19 +3,20 @@
 //!
 //! A reader refuses what the plan does not accept with an error without a message: the text is then read in full.
 
+mod containers;
 mod decode;
 mod error;
 mod key;
-mod parts;
+mod raw_text;
 #[cfg(test)]
 mod tests;
 mod tokens;
 mod tree;
 
+pub use containers::Arguments;
 pub use error::ReadError;
-pub use parts::Arguments;
 
-use parts::{Items, Members};
+use containers::{Items, Members};
 use tokens::Number;
 
 use crate::depth::MAX_DEPTH;

@@ -1,17 +1,13 @@
 //! The reader as serde's data format.
 
 use super::key::{Key, UnitVariant};
+use super::raw_text::{RAW_VALUE, RawText};
 use super::{Items, Members, Number, ReadError, Reader};
 use crate::plan::Matcher;
-use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{
-    DeserializeSeed, Deserializer, EnumAccess, Error as _, Expected, MapAccess, Unexpected, VariantAccess,
-    Visitor,
+    DeserializeSeed, Deserializer, EnumAccess, Error as _, Expected, Unexpected, VariantAccess, Visitor,
 };
 use std::borrow::Cow;
-
-/// The name by which serde_json's `RawValue` asks for the text of a value.
-const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
 impl<'t> Reader<'t> {
     #[inline]
@@ -343,24 +339,6 @@ impl<'t> Deserializer<'t> for &mut Reader<'t> {
     fn deserialize_ignored_any<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, ReadError> {
         self.skip()?;
         visitor.visit_unit()
-    }
-}
-
-/// The text of a value, in the form that serde_json's `RawValue` takes.
-struct RawText<'t>(Option<&'t str>);
-
-impl<'t> MapAccess<'t> for RawText<'t> {
-    type Error = ReadError;
-
-    fn next_key_seed<K: DeserializeSeed<'t>>(&mut self, seed: K) -> Result<Option<K::Value>, ReadError> {
-        if self.0.is_none() {
-            return Ok(None);
-        }
-        seed.deserialize(BorrowedStrDeserializer::new(RAW_VALUE)).map(Some)
-    }
-
-    fn next_value_seed<V: DeserializeSeed<'t>>(&mut self, seed: V) -> Result<V::Value, ReadError> {
-        seed.deserialize(BorrowedStrDeserializer::new(self.0.take().unwrap_or_default()))
     }
 }
 

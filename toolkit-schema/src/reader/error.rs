@@ -4,16 +4,20 @@ use serde::de::{Error, Expected, Unexpected};
 use std::fmt;
 
 /// The error of a type that refuses a value. Without a message, the text is no JSON, or the plan does not accept the value.
-#[derive(Debug)]
-pub struct ReadError(Option<Box<Message>>);
+pub struct ReadError(Option<Box<ReadMessage>>);
 
 /// A message behind a pointer: results of reading are small enough for registers.
-#[derive(Debug)]
-struct Message(String);
+struct ReadMessage(String);
 
 impl ReadError {
     /// An error without a message, which costs nothing.
     pub(super) const REFUSED: Self = Self(None);
+}
+
+impl fmt::Debug for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for ReadError {
@@ -27,7 +31,7 @@ impl std::error::Error for ReadError {}
 impl Error for ReadError {
     #[cold]
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Self(Some(Box::new(Message(message.to_string()))))
+        Self(Some(Box::new(ReadMessage(message.to_string()))))
     }
 
     #[cold]

@@ -1,6 +1,6 @@
 //! The reader as the source of a [`Json`].
 
-use super::parts::{Items, Members};
+use super::containers::{Items, Members};
 use super::{FREE, ReadError, Reader};
 use crate::json::{Json, Kind};
 
