@@ -1,7 +1,8 @@
 //! One pass over a JSON text: the only scanner of this crate. A type decodes from it, a [`Json`](crate::json::Json) is made
 //! by it, and with a plan it checks each value where it stands.
 //!
-//! A reader refuses what the plan does not accept with an error without a message: the text is then read in full.
+//! A reader refuses what the plan does not accept with an error without a message: the text is then read in full. It keeps
+//! that it has refused, because a type may go on after an error.
 
 mod containers;
 mod decode;
@@ -39,20 +40,21 @@ pub struct Reader<'t> {
     matchers: &'t [Matcher],
     /// The matcher of the value that is read next.
     expected: &'t Matcher,
+    is_refused: bool,
 }
 
 impl<'t> Reader<'t> {
     /// Reads any JSON value.
     #[must_use]
     pub fn unchecked(text: &'t str) -> Self {
-        Self { text, at: 0, levels: MAX_DEPTH, matchers: &[], expected: &FREE }
+        Self { text, at: 0, levels: MAX_DEPTH, matchers: &[], expected: &FREE, is_refused: false }
     }
 
     /// Reads a JSON value that must certainly conform to the schema of the plan.
     #[must_use]
     pub(crate) fn checked(text: &'t str, plan: &'t Plan) -> Self {
         let expected = plan.matchers.first().unwrap_or(&Matcher::Unknown);
-        Self { text, at: 0, levels: MAX_DEPTH, matchers: &plan.matchers, expected }
+        Self { text, at: 0, levels: MAX_DEPTH, matchers: &plan.matchers, expected, is_refused: false }
     }
 
     /// Decodes the whole text.
@@ -71,12 +73,19 @@ impl<'t> Reader<'t> {
         self.at
     }
 
-    /// Refuses characters other than white space after the value.
+    /// Ends the text, of which the value has been read.
     ///
     /// # Errors
-    /// There are more characters.
+    /// There are characters other than white space, or a part was refused, and its type went on with another value.
     pub fn end(&mut self) -> Result<(), ReadError> {
-        if self.peek().is_err() { Ok(()) } else { Err(ReadError::REFUSED) }
+        if self.skip_white_space().is_none() && !self.is_refused { Ok(()) } else { Err(ReadError::REFUSED) }
+    }
+
+    /// Returns the error for a text that is no JSON, or that the plan does not accept.
+    #[cold]
+    fn refuse(&mut self) -> ReadError {
+        self.is_refused = true;
+        ReadError::REFUSED
     }
 
     /// Reads a value and drops it.

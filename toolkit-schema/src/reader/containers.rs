@@ -41,10 +41,10 @@ impl<'t> Fields<'t> {
         } else {
             return Ok(None);
         }
-        let Some(field) = field else { return Err(ReadError::REFUSED) };
+        let Some(field) = field else { return Err(reader.refuse()) };
         let bit = 1_u64 << (index % MOST_FIELDS);
         if self.seen & bit != 0 {
-            return Err(ReadError::REFUSED);
+            return Err(reader.refuse());
         }
         self.seen |= bit;
         self.guess = index + 1;
@@ -60,14 +60,15 @@ impl<'t> Fields<'t> {
     fn other_field(&self, reader: &mut Reader<'t>) -> Result<usize, ReadError> {
         let name = reader.string()?;
         reader.colon()?;
-        self.object.fields.iter().position(|field| *field.name == *name).ok_or(ReadError::REFUSED)
+        let index = self.object.fields.iter().position(|field| *field.name == *name);
+        index.ok_or_else(|| reader.refuse())
     }
 
     /// Refuses the object if a required field has not been read.
     #[inline]
-    fn end(&self) -> Result<(), ReadError> {
+    fn end(&self, reader: &mut Reader<'t>) -> Result<(), ReadError> {
         let is_complete = self.seen & self.object.required == self.object.required;
-        if is_complete { Ok(()) } else { Err(ReadError::REFUSED) }
+        if is_complete { Ok(()) } else { Err(reader.refuse()) }
     }
 }
 
@@ -90,7 +91,7 @@ impl<'r, 't> Arguments<'r, 't> {
                 reader.descend()?;
                 Ok(Self { reader, fields: Fields::new(object) })
             }
-            _ => Err(ReadError::REFUSED),
+            _ => Err(reader.refuse()),
         }
     }
 
@@ -102,7 +103,7 @@ impl<'r, 't> Arguments<'r, 't> {
     pub fn next_parameter(&mut self) -> Result<Option<usize>, ReadError> {
         let next = self.fields.next(self.reader)?;
         if next.is_none() {
-            self.fields.end()?;
+            self.fields.end(self.reader)?;
         }
         Ok(next)
     }
@@ -152,7 +153,7 @@ impl<'r, 't> Members<'r, 't> {
                 let item = reader.matchers.get(*item).unwrap_or(&Matcher::Unknown);
                 MembersRule::Map { item, names: Vec::new() }
             }
-            _ => return Err(ReadError::REFUSED),
+            _ => return Err(reader.refuse()),
         };
         reader.descend()?;
         Ok(Self { reader, rule, is_first: true, is_closed: false })
@@ -182,7 +183,7 @@ impl<'r, 't> Members<'r, 't> {
         reader.expected = match &mut self.rule {
             MembersRule::Map { item, names } => {
                 if names.len() == MOST_MEMBERS || names.contains(&name) {
-                    return Err(ReadError::REFUSED);
+                    return Err(reader.refuse());
                 }
                 names.push(name.clone());
                 item
@@ -201,7 +202,7 @@ impl<'r, 't> Members<'r, 't> {
             return Err(serde::de::Error::custom("trailing characters"));
         }
         self.reader.levels += 1;
-        if let MembersRule::Fields(fields) = &self.rule { fields.end() } else { Ok(()) }
+        if let MembersRule::Fields(fields) = &self.rule { fields.end(self.reader) } else { Ok(()) }
     }
 }
 
@@ -244,7 +245,7 @@ impl<'r, 't> Items<'r, 't> {
                 (reader.matchers.get(*item).unwrap_or(&Matcher::Unknown), *least, *most)
             }
             Matcher::Free => (&FREE, 0, usize::MAX),
-            _ => return Err(ReadError::REFUSED),
+            _ => return Err(reader.refuse()),
         };
         reader.descend()?;
         Ok(Self { reader, item, least, most, count: 0, is_closed: false })
@@ -271,7 +272,8 @@ impl<'r, 't> Items<'r, 't> {
             return Err(serde::de::Error::custom("trailing characters"));
         }
         self.reader.levels += 1;
-        if (self.least..=self.most).contains(&self.count) { Ok(()) } else { Err(ReadError::REFUSED) }
+        let is_accepted = (self.least..=self.most).contains(&self.count);
+        if is_accepted { Ok(()) } else { Err(self.reader.refuse()) }
     }
 }
 
@@ -306,12 +308,12 @@ impl<'t> Reader<'t> {
         }
         if !is_first {
             if next != b',' {
-                return Err(ReadError::REFUSED);
+                return Err(self.refuse());
             }
             self.at += 1;
             // A comma before the bracket is no JSON.
             if self.peek()? == close {
-                return Err(ReadError::REFUSED);
+                return Err(self.refuse());
             }
         }
         Ok(true)
@@ -325,6 +327,6 @@ impl<'t> Reader<'t> {
     #[inline]
     fn colon(&mut self) -> Result<(), ReadError> {
         self.peek()?;
-        if self.accept(b':') { Ok(()) } else { Err(ReadError::REFUSED) }
+        if self.accept(b':') { Ok(()) } else { Err(self.refuse()) }
     }
 }

@@ -41,7 +41,7 @@ impl<'t> Reader<'t> {
             && let Some(number) = self.small_integer(first)
         {
             if !(*least..=*most).contains(&number) {
-                return Err(ReadError::REFUSED);
+                return Err(self.refuse());
             }
             return match u64::try_from(number) {
                 Ok(number) => visitor.visit_u64(number),
@@ -51,16 +51,26 @@ impl<'t> Reader<'t> {
         self.visit_other_number(first, matcher, visitor)
     }
 
+    /// Reads a number, or returns the error for a value of another JSON type.
+    fn expected_number(
+        &mut self,
+        first: u8,
+        matcher: &Matcher,
+        expected: &dyn Expected,
+    ) -> Result<Number<'t>, ReadError> {
+        match first {
+            b'-' | b'0'..=b'9' => self.checked_number(first, matcher),
+            _ => Err(self.wrong_type(first, matcher, expected)),
+        }
+    }
+
     fn visit_other_number<V: Visitor<'t>>(
         &mut self,
         first: u8,
         matcher: &Matcher,
         visitor: V,
     ) -> Result<V::Value, ReadError> {
-        if !matches!(first, b'-' | b'0'..=b'9') {
-            return Err(self.wrong_type(first, matcher, &visitor));
-        }
-        match self.checked_number(first, matcher)? {
+        match self.expected_number(first, matcher, &visitor)? {
             Number::Unsigned(number) => visitor.visit_u64(number),
             Number::Negative(number) => visitor.visit_i64(number),
             Number::Wide(text) | Number::Fraction(text) => visitor.visit_f64(Number::float(text)?),
@@ -166,10 +176,7 @@ impl<'t> Deserializer<'t> for &mut Reader<'t> {
 
     fn deserialize_f32<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, ReadError> {
         let (first, matcher) = self.begin()?;
-        if !matches!(first, b'-' | b'0'..=b'9') {
-            return Err(self.wrong_type(first, matcher, &visitor));
-        }
-        match self.checked_number(first, matcher)? {
+        match self.expected_number(first, matcher, &visitor)? {
             Number::Unsigned(number) => visitor.visit_u64(number),
             Number::Negative(number) => visitor.visit_i64(number),
             Number::Wide(text) | Number::Fraction(text) => match text.parse::<f32>() {
@@ -182,10 +189,7 @@ impl<'t> Deserializer<'t> for &mut Reader<'t> {
 
     fn deserialize_i128<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, ReadError> {
         let (first, matcher) = self.begin()?;
-        if !matches!(first, b'-' | b'0'..=b'9') {
-            return Err(self.wrong_type(first, matcher, &visitor));
-        }
-        match self.checked_number(first, matcher)? {
+        match self.expected_number(first, matcher, &visitor)? {
             Number::Unsigned(number) => visitor.visit_u64(number),
             Number::Negative(number) => visitor.visit_i64(number),
             Number::Wide(text) | Number::Fraction(text) => match (text.parse(), text.parse()) {

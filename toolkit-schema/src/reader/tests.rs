@@ -1,6 +1,7 @@
 //! Tests that the reader reads what `serde_json` reads, with its messages.
 
 use super::Reader;
+use crate::contract::Contract;
 use proptest::prelude::*;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer};
@@ -322,5 +323,42 @@ proptest! {
         prop_assert_eq!(read::<u128>(&unsigned.to_string()), Ok(unsigned));
         agree::<i64>(&(number >> 60).to_string());
         agree::<u64>(&(unsigned >> 60).to_string());
+    }
+}
+
+/// A type that takes a value which it cannot read for none.
+#[derive(Debug, Deserialize)]
+struct Lenient {
+    #[serde(default, deserialize_with = "or_none")]
+    level: Option<i64>,
+    #[serde(default, deserialize_with = "or_none")]
+    names: Option<Vec<String>>,
+}
+
+fn or_none<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    Ok(T::deserialize(deserializer).ok())
+}
+
+#[test]
+fn a_type_that_goes_on_after_an_error_hides_no_violation() {
+    let contract =
+        Contract::foreign(&json!({"type": "object", "additionalProperties": false, "properties": {
+            "level": {"type": "integer", "maximum": 10},
+            "names": {"type": "array", "items": {"enum": ["a", "b"], "type": "string"}, "maxItems": 2},
+        }}))
+        .unwrap();
+    let accepted: Lenient = contract.reader(r#"{"level": 5, "names": ["a"]}"#).decode().unwrap();
+    assert_eq!((accepted.level, accepted.names), (Some(5), Some(vec!["a".to_owned()])));
+    for text in [
+        r#"{"level": 11}"#,
+        r#"{"level": 1.5}"#,
+        r#"{"level": "5"}"#,
+        r#"{"level": true}"#,
+        r#"{"level": null}"#,
+        r#"{"names": ["a", "b", "a"]}"#,
+        r#"{"names": ["a", "c"]}"#,
+        r#"{"names": "a"}"#,
+    ] {
+        assert!(contract.reader(text).decode::<Lenient>().is_err(), "{text}");
     }
 }

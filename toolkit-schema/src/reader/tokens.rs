@@ -51,15 +51,23 @@ fn plain_length(text: &[u8]) -> usize {
 }
 
 impl<'t> Reader<'t> {
-    /// Skips white space and returns the next byte without consuming it.
+    /// Skips white space and returns the next byte without consuming it, or `None` at the end of the text.
     #[inline]
-    pub(super) fn peek(&mut self) -> Result<u8, ReadError> {
+    pub(super) fn skip_white_space(&mut self) -> Option<u8> {
         loop {
             match self.text.as_bytes().get(self.at) {
                 Some(b' ' | b'\n' | b'\r' | b'\t') => self.at += 1,
-                Some(byte) => return Ok(*byte),
-                None => return Err(ReadError::REFUSED),
+                next => return next.copied(),
             }
+        }
+    }
+
+    /// Returns the next byte that is no white space, without consuming it.
+    #[inline]
+    pub(super) fn peek(&mut self) -> Result<u8, ReadError> {
+        match self.skip_white_space() {
+            Some(byte) => Ok(byte),
+            None => Err(self.refuse()),
         }
     }
 
@@ -74,7 +82,7 @@ impl<'t> Reader<'t> {
     fn literal(&mut self, literal: &str) -> Result<(), ReadError> {
         let rest = self.text.as_bytes().get(self.at..);
         if !rest.is_some_and(|rest| rest.starts_with(literal.as_bytes())) {
-            return Err(ReadError::REFUSED);
+            return Err(self.refuse());
         }
         self.at += literal.len();
         Ok(())
@@ -83,13 +91,13 @@ impl<'t> Reader<'t> {
     pub(super) fn checked_null(&mut self, matcher: &Matcher) -> Result<(), ReadError> {
         match matcher {
             Matcher::Free | Matcher::Any | Matcher::Null => self.literal("null"),
-            _ => Err(ReadError::REFUSED),
+            _ => Err(self.refuse()),
         }
     }
 
     pub(super) fn checked_bool(&mut self, first: u8, matcher: &Matcher) -> Result<bool, ReadError> {
         if !matches!(matcher, Matcher::Free | Matcher::Any | Matcher::Boolean) {
-            return Err(ReadError::REFUSED);
+            return Err(self.refuse());
         }
         let is_true = first == b't';
         self.literal(if is_true { "true" } else { "false" })?;
@@ -105,14 +113,14 @@ impl<'t> Reader<'t> {
             Matcher::Words(words) => words.iter().any(|word| **word == *text),
             _ => false,
         };
-        if is_accepted { Ok(text) } else { Err(ReadError::REFUSED) }
+        if is_accepted { Ok(text) } else { Err(self.refuse()) }
     }
 
     /// Reads a string.
     #[inline]
     pub(super) fn string(&mut self) -> Result<Cow<'t, str>, ReadError> {
         if !self.accept(b'"') {
-            return Err(ReadError::REFUSED);
+            return Err(self.refuse());
         }
         let start = self.at;
         let end = start + plain_length(self.text.as_bytes().get(start..).unwrap_or_default());
@@ -120,7 +128,10 @@ impl<'t> Reader<'t> {
             return self.escaped(start, end);
         }
         self.at = end + 1;
-        self.text.get(start..end).map(Cow::Borrowed).ok_or(ReadError::REFUSED)
+        match self.text.get(start..end) {
+            Some(text) => Ok(Cow::Borrowed(text)),
+            None => Err(self.refuse()),
+        }
     }
 
     /// Reads a string that has a backslash or a control character at `end`.
@@ -152,11 +163,11 @@ impl<'t> Reader<'t> {
                 (Some(b'\\'), Some(b'u')) if !is_unicode => {
                     let digits = bytes.get(end + 2..end + 6).unwrap_or_default();
                     if digits.len() < 4 || !digits.iter().all(u8::is_ascii_hexdigit) {
-                        return Err(ReadError::REFUSED);
+                        return Err(self.refuse());
                     }
                     end += 6;
                 }
-                _ => return Err(ReadError::REFUSED),
+                _ => return Err(self.refuse()),
             }
         }
         self.at = end + 1;
@@ -208,7 +219,7 @@ impl<'t> Reader<'t> {
             (Matcher::Any, _) => self.at - start <= DIGITS,
             _ => false,
         };
-        if is_accepted { Ok(number) } else { Err(ReadError::REFUSED) }
+        if is_accepted { Ok(number) } else { Err(self.refuse()) }
     }
 
     /// Reads a number, which begins with `first`.
@@ -224,7 +235,7 @@ impl<'t> Reader<'t> {
         let has_zero = self.text.as_bytes().get(self.at) == Some(&b'0');
         let digits = self.digits()?;
         if digits > 1 && has_zero {
-            return Err(ReadError::REFUSED);
+            return Err(self.refuse());
         }
         let mut is_fraction = false;
         if self.accept(b'.') {
@@ -236,7 +247,7 @@ impl<'t> Reader<'t> {
             let _ = self.accept(b'+') || self.accept(b'-');
             self.digits()?;
         }
-        let text = self.text.get(start..self.at).ok_or(ReadError::REFUSED)?;
+        let text = self.text.get(start..self.at).unwrap_or_default();
         if is_fraction || text == "-0" {
             return Ok(Number::Fraction(text));
         }
@@ -252,6 +263,6 @@ impl<'t> Reader<'t> {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         self.at += count;
-        if count == 0 { Err(ReadError::REFUSED) } else { Ok(count) }
+        if count == 0 { Err(self.refuse()) } else { Ok(count) }
     }
 }
