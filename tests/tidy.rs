@@ -28,6 +28,8 @@ mod prose;
 mod root;
 #[path = "tidy/shapes.rs"]
 mod shapes;
+#[path = "tidy/speech.rs"]
+mod speech;
 
 use std::fs;
 use std::path::{Path, PathBuf};

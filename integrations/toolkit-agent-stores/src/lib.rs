@@ -58,7 +58,8 @@ fn columns(scope: toolkit_agent::session::StateScope<'_>) -> [&str; 2] {
     }
 }
 
-/// Returns a random number for versions. Logs that are deleted and created again get other versions by it.
+/// Returns a random number for versions and pauses. Logs that are deleted and created again get other versions
+/// by it.
 #[cfg(any(feature = "files", feature = "postgres"))]
 fn random() -> u64 {
     use std::hash::{BuildHasher, RandomState};

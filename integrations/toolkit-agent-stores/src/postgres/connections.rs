@@ -1,5 +1,6 @@
 //! The connections of a store, and statements that survive the loss of a connection.
 
+use crate::random;
 use std::error::Error;
 use std::io;
 use std::pin::Pin;
@@ -17,7 +18,9 @@ use toolkit_core::__private::lock;
 const CONNECTIONS: usize = 8;
 /// The maximum number of attempts to execute a statement that the server rolls back because of concurrent
 /// ones.
-const ATTEMPTS: usize = 10;
+const ATTEMPTS: u32 = 20;
+/// The maximum pause before the next of these attempts, in milliseconds, is a power of two up to 2⁸.
+const LONGEST_PAUSE_LOG2: u32 = 8;
 /// The pauses before further attempts, after a connection was lost.
 pub(super) const PAUSES: [Duration; 5] = [
     Duration::from_millis(20),
@@ -81,7 +84,7 @@ impl Connections {
     }
 
     /// Executes a statement once. Repeats the statement if the server has rolled it back because of a
-    /// concurrent one.
+    /// concurrent one, after a random pause: without it, the same statements would meet again.
     pub(super) async fn attempt(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<Vec<Row>, Failure> {
         let lease = self.lease().await?;
         let mut attempt = 1;
@@ -94,6 +97,8 @@ impl Connections {
             if attempt == ATTEMPTS || !error.code().is_some_and(|code| codes.contains(&code)) {
                 return Err(self.failure(error));
             }
+            let longest = 1 << attempt.min(LONGEST_PAUSE_LOG2);
+            sleep(Duration::from_millis(random() % longest)).await;
             attempt += 1;
         }
     }
