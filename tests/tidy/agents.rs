@@ -9,6 +9,8 @@ use super::first_steps::pages;
 use super::prose::{paragraphs, sentences};
 use super::{root, sources};
 
+const SKILL: &str = "docs/SKILL.md";
+
 /// The skill has no more lines: an agent reads it whole.
 const LINES: usize = 400;
 
@@ -95,7 +97,7 @@ fn blocks(page: &str) -> Vec<String> {
     blocks
 }
 
-/// Returns the one block of the book that an instruction of the template names: a `program` or its `tools`, the part before
+/// Returns the one block of the book that an instruction of the skill names: a `program` or its `tools`, the part before
 /// `main`; or a `table`, by its head.
 fn block(book: &[String], instruction: &str) -> String {
     let (kind, part) = instruction.split_once(' ').expect("an instruction has a kind and a part");
@@ -118,37 +120,57 @@ fn without_page_links(line: &str) -> String {
     if line.contains(".md") { without_links(line) } else { line.to_owned() }
 }
 
+/// Returns the skill with the blocks of the book as they are today. A line `<!-- program … -->` names the block below it.
 fn skill() -> String {
     let guide = pages("docs/guide").into_iter().chain([root().join("README.md")]);
-    let book: Vec<String> =
-        guide.flat_map(|page| blocks(&fs::read_to_string(page).expect("a page can be read"))).collect();
+    let mut book = Vec::new();
+    for page in guide {
+        book.extend(blocks(&fs::read_to_string(page).expect("a page can be read")));
+    }
+    let written = read(SKILL);
+    let mut lines = written.lines();
     let mut text = String::new();
-    for line in read("docs/skill-template.md").lines() {
-        match line.strip_prefix("{{").and_then(|line| line.strip_suffix("}}")) {
-            Some(instruction) => text += &block(&book, instruction),
-            None => text += &format!("{line}\n"),
+    while let Some(line) = lines.next() {
+        text += &format!("{line}\n");
+        let Some(instruction) = line.strip_prefix("<!-- ").and_then(|line| line.strip_suffix(" -->")) else {
+            continue;
+        };
+        text += &block(&book, instruction);
+        // The block of before ends with its fence, and a table at an empty line.
+        let first = lines.next().unwrap_or_default();
+        let end = if first.starts_with("```") { "```" } else { "" };
+        let after = lines.by_ref().find(|line| *line == end);
+        if end.is_empty() && after.is_some() {
+            text.push('\n');
         }
     }
     text
 }
 
+/// Returns the skill without its blocks of code.
+fn skill_prose() -> String {
+    let skill = read(SKILL);
+    let prose: Vec<&str> = skill.split("```").step_by(2).collect();
+    prose.concat()
+}
+
 #[test]
 fn texts_for_coding_agents_are_up_to_date() {
-    for (path, text) in [("docs/llms.txt", llms_txt()), ("docs/SKILL.md", skill())] {
+    for (path, text) in [("docs/llms.txt", llms_txt()), (SKILL, skill())] {
         if std::env::var_os("TOOLKIT_UPDATE").is_some() {
             fs::write(root().join(path), &text).expect("the text can be written");
         }
         let is_current = fs::read_to_string(root().join(path)).is_ok_and(|written| written == text);
         assert!(is_current, "{path} is stale; run the tests with TOOLKIT_UPDATE=1");
     }
-    let lines = read("docs/SKILL.md").lines().count();
+    let lines = read(SKILL).lines().count();
     assert!(lines <= LINES, "the skill has {lines} lines");
 }
 
-/// A message in the template that no test or source has cannot be met.
+/// A message in the skill that no test or source has cannot be met.
 #[test]
 fn messages_of_the_skill_exist() {
-    let skill = read("docs/skill-template.md");
+    let skill = read(SKILL);
     let (_, table) = skill.split_once("| message | cure |").expect("there is a table of messages");
     let recorded = fs::read_dir(root().join("tests/ui/cases")).expect("there are recorded messages");
     let mut texts: String =
@@ -174,9 +196,7 @@ fn called(prose: &str) -> BTreeSet<&str> {
 /// The programs of the skill are compiled. What its sentences call must exist as well.
 #[test]
 fn functions_of_the_skill_exist() {
-    let skill = read("docs/skill-template.md");
-    let prose: Vec<&str> = skill.split("```").step_by(2).collect();
-    let prose = prose.concat();
+    let prose = skill_prose();
     let sources: String = sources().into_iter().map(|(_, text)| text).collect();
     let called = called(&prose);
     assert!(called.len() > 25, "{called:?}");
@@ -216,7 +236,7 @@ fn passage_for<'a>(passages: &[&'a str], question: &str) -> &'a str {
 /// A reader who looks for the words of a question finds its answer beside them.
 #[test]
 fn the_skill_answers_questions() {
-    let skill = read("docs/SKILL.md");
+    let skill = read(SKILL);
     let passages: Vec<&str> = skill.split("\n## ").skip(1).collect();
     let questions: BTreeMap<String, Vec<String>> =
         serde_json::from_str(&read("tests/data/agents/questions.json")).expect("the questions are JSON");
