@@ -232,5 +232,5 @@ fn closures_and_second_values_are_counted() {
     assert_eq!((counts.closures, counts.closures_in_1000_lines()), (6, 500));
     assert_eq!(counts.unfolded(), [2, 1, 1, 1, 1]);
     assert_eq!(counts.places.len(), 6);
-    assert_eq!(counts.places[1], "a.rs:3: a second value with the name `a`");
+    assert_eq!(counts.places[1], "a.rs:4: a second value with the name `a`");
 }
