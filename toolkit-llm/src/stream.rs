@@ -4,7 +4,7 @@
 pub(crate) mod assembly;
 mod event;
 pub(crate) mod event_stream;
-mod indexed;
+pub(crate) mod indexed;
 pub(crate) mod merge;
 pub(crate) mod part;
 pub(crate) mod parts;

@@ -23,11 +23,15 @@ pub(crate) fn drop_sampling(builder: &mut RequestBuilder<'_>, paths: [&str; 2]) 
 /// `claude-3-5-haiku-20241022`. Returns `None` for other names.
 fn claude_version(model: &str) -> Option<(u32, u32)> {
     let (_, name) = model.rsplit_once("claude-")?;
-    // A longer number is a date.
-    let number = |part: &str| part.parse().ok().filter(|_| part.len() <= 2);
     let mut parts = name.split(|c: char| !c.is_ascii_alphanumeric());
-    let major = parts.by_ref().find_map(number)?;
-    Some((major, parts.next().and_then(number).unwrap_or(0)))
+    let major = parts.by_ref().find_map(short_number)?;
+    let minor = parts.next().and_then(short_number).unwrap_or(0);
+    Some((major, minor))
+}
+
+/// Returns the number in a part of a name. A longer number is a date.
+fn short_number(part: &str) -> Option<u32> {
+    if part.len() <= 2 { part.parse().ok() } else { None }
 }
 
 #[cfg(test)]

@@ -35,20 +35,19 @@ pub(crate) trait OpenAi {
 
 impl<C: Api + OpenAi> ChoiceCodec for C {
     fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
-        let encode = |name: &String| {
-            let kind = if wanted.custom.contains(name) { "custom" } else { "function" };
-            C::FORM.write(kind, [("name".to_owned(), names.spell(name).into())])
-        };
         let choice = match &wanted.choice {
             ToolChoice::Auto => json!("auto"),
             ToolChoice::None => json!("none"),
             ToolChoice::Required => json!("required"),
-            ToolChoice::Tool(name) => encode(name),
+            ToolChoice::Tool(name) => C::FORM.write_name(name, wanted, names),
             ToolChoice::Allowed { names: allowed, required } => {
-                let tools: Vec<Value> = allowed.iter().map(encode).collect();
+                let mut tools = Vec::with_capacity(allowed.len());
+                for name in allowed {
+                    tools.push(C::FORM.write_name(name, wanted, names));
+                }
                 let mode = if *required { "required" } else { "auto" };
-                let allowed = [("mode".to_owned(), mode.into()), ("tools".to_owned(), tools.into())];
-                C::FORM.write("allowed_tools", allowed)
+                let fields = [("mode".to_owned(), mode.into()), ("tools".to_owned(), tools.into())];
+                C::FORM.write("allowed_tools", fields)
             }
         };
         let mut fields = Fields::from_iter([(CHOICE.to_owned(), choice)]);
@@ -96,9 +95,11 @@ pub(crate) fn nested_call(mut fields: Fields, kind: &str, members: [(&str, Value
 /// `function` are filtered in the same way.
 pub(crate) fn unknown_of_function(json: &Value, known: &[&str]) -> Fields {
     let mut extras = unknown(json, known);
-    let function = extras.shift_remove("function").map(|function| unknown(&function, known));
-    if let Some(function) = function.filter(|function| !function.is_empty()) {
-        set(&mut extras, "function", function);
+    if let Some(function) = extras.shift_remove("function") {
+        let rest = unknown(&function, known);
+        if !rest.is_empty() {
+            set(&mut extras, "function", rest);
+        }
     }
     extras
 }
@@ -114,6 +115,12 @@ impl Form {
             Self::Flat => written.extend(fields),
         }
         written.into()
+    }
+
+    /// Writes the name of a tool that the model may call.
+    fn write_name(self, name: &String, wanted: &ToolConfig, names: &WireNames) -> Value {
+        let kind = if wanted.custom.contains(name) { "custom" } else { "function" };
+        self.write(kind, [("name".to_owned(), names.spell(name).into())])
     }
 
     /// Encodes a definition. Returns the type of the tool and its fields.

@@ -75,16 +75,22 @@ impl Assembly {
 
     /// Returns a copy with the complete parts that earlier copies lack, up to the last complete call.
     pub(crate) fn take_complete(&mut self) -> Self {
-        let messages = self.messages.iter_mut().map(|(index, message)| {
+        let mut messages = BTreeMap::new();
+        for (index, message) in &mut self.messages {
             let around = message.around.clone();
             let fields = message.fields.clone();
-            (*index, StreamedMessage { around, fields, parts: message.parts.take_complete() })
-        });
-        Self { messages: messages.collect(), body: self.body.clone(), ..*self }
+            let parts = message.parts.take_complete();
+            messages.insert(*index, StreamedMessage { around, fields, parts });
+        }
+        Self { messages, body: self.body.clone(), ..*self }
     }
 
     pub(crate) fn take_events(&mut self) -> Vec<StreamEvent> {
-        self.messages.values_mut().flat_map(|message| std::mem::take(&mut message.parts.events)).collect()
+        let mut events = Vec::new();
+        for message in self.messages.values_mut() {
+            events.append(&mut message.parts.events);
+        }
+        events
     }
 
     pub(crate) fn take_calls(&mut self) -> Vec<ToolCall> {

@@ -155,14 +155,23 @@ fn message(bytes: &[u8]) -> Result<Option<(Option<String>, usize)>, &'static str
 /// Returns the JSON of a message that contains an event or an error: an object with its type as the only field. Returns
 /// `None` for other messages.
 fn event(headers: &[(&str, &str)], payload: &[u8]) -> Option<String> {
-    let header = |wanted: &str| headers.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value);
-    if let Some(code) = header(":error-code") {
-        let message = Value::from(header(":error-message").unwrap_or_default());
+    if let Some(code) = header(headers, ":error-code") {
+        let message = Value::from(header(headers, ":error-message").unwrap_or_default());
         return Some(format!("{{{}:{{\"message\":{message}}}}}", Value::from(format!("{code}Exception"))));
     }
-    let kind = header(":exception-type").or_else(|| header(":event-type"))?;
-    let payload = if payload.is_empty() { "{}".into() } else { String::from_utf8_lossy(payload) };
-    Some(format!("{{{}:{payload}}}", Value::from(kind)))
+    let kind = header(headers, ":exception-type").or_else(|| header(headers, ":event-type"))?;
+    let data = if payload.is_empty() { "{}".into() } else { String::from_utf8_lossy(payload) };
+    Some(format!("{{{}:{data}}}", Value::from(kind)))
+}
+
+/// Returns the value of the first header with the name `name`.
+fn header<'a>(headers: &[(&str, &'a str)], name: &str) -> Option<&'a str> {
+    for (known, value) in headers {
+        if *known == name {
+            return Some(value);
+        }
+    }
+    None
 }
 
 /// An iterator over the headers of a message. Only headers with string values are returned. The iteration
@@ -186,11 +195,11 @@ impl<'a> Iterator for Headers<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let length = usize::from(*self.take(1)?.first()?);
-            let name = std::str::from_utf8(self.take(length)?).ok()?;
+            let name_length = usize::from(*self.take(1)?.first()?);
+            let name = std::str::from_utf8(self.take(name_length)?).ok()?;
             // The types of header values, numbered from 0: true, false, byte, short, integer, long, bytes,
             // string, time, UUID.
-            let length = match self.take(1)?.first()? {
+            let value_length = match self.take(1)?.first()? {
                 0 | 1 => 0,
                 2 => 1,
                 3 => 2,
@@ -204,7 +213,7 @@ impl<'a> Iterator for Headers<'a> {
                 9 => 16,
                 _ => return None,
             };
-            self.take(length)?;
+            self.take(value_length)?;
         }
     }
 }

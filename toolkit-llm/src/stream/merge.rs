@@ -28,11 +28,13 @@ const GROWING: [&str; 10] = [
 /// Copies the fields of `piece` that `is_kept` accepts into `fields`. Objects are merged, and `null` changes
 /// nothing. Neither does the number 0, because some servers send real token counts first and zeros at the end.
 pub(crate) fn overlay(fields: &mut Fields, piece: &Fields, is_kept: impl Fn(&str, &Value) -> bool) {
-    merge(fields, piece.iter().filter(|(name, value)| is_kept(name, value)), 0, |_, old, value, _| {
-        if !(old.is_number() && value.as_f64() == Some(0.0)) {
-            *old = value.clone();
-        }
-    });
+    merge(fields, piece.iter().filter(|(name, value)| is_kept(name, value)), 0, overlay_value);
+}
+
+fn overlay_value(_name: &str, old: &mut Value, new: &Value, _depth: usize) {
+    if !(old.is_number() && new.as_f64() == Some(0.0)) {
+        *old = new.clone();
+    }
 }
 
 /// Adds the fields of a streamed `piece` that `is_kept` accepts to `fields`.
@@ -65,12 +67,18 @@ fn join_value(name: &str, old: &mut Value, new: &Value, depth: usize) {
     match (old, new) {
         (Value::String(old), Value::String(new)) if GROWING.contains(&name) => old.push_str(new),
         (Value::String(_), Value::String(new)) if new.is_empty() => {}
-        (Value::Array(old), Value::Array(new)) => new.iter().for_each(|part| join_part(old, part, depth)),
+        (Value::Array(old), Value::Array(new)) => {
+            for part in new {
+                join_part(old, part, depth);
+            }
+        }
         // Content may begin as a string and continue as a list of parts, or begin as a list and continue as a
         // string.
         (old @ Value::String(_), Value::Array(new)) => {
             let mut parts = vec![json!({"type": "text", "text": old.take()})];
-            new.iter().for_each(|part| join_part(&mut parts, part, depth));
+            for part in new {
+                join_part(&mut parts, part, depth);
+            }
             *old = parts.into();
         }
         (Value::Array(old), Value::String(new)) => {
@@ -85,21 +93,27 @@ fn join_value(name: &str, old: &mut Value, new: &Value, depth: usize) {
 /// A part with an `index` continues the element with the same `index`. Without an `index`, text and thinking
 /// continue the last element, unless this element is signed and therefore complete.
 fn join_part(parts: &mut Vec<Value>, part: &Value, depth: usize) {
-    let is_same = |old: &Value| match part.get("index") {
-        Some(index) => old.get("index") == Some(index) && same_kind(old, part),
-        None => false,
-    };
-    let found = parts.iter().rev().take(OPEN_PARTS).position(is_same);
-    let at = match found {
-        Some(back) => Some(parts.len() - 1 - back),
-        None => parts.last().filter(|last| is_continued(last, part)).map(|_| parts.len() - 1),
-    };
-    match (at.and_then(|at| parts.get_mut(at)), part) {
+    let continued = continued_by(parts, part);
+    match (continued.and_then(|at| parts.get_mut(at)), part) {
         (Some(Value::Object(old)), Value::Object(new)) if depth < DEEPEST => {
             merge(old, new.iter(), depth + 1, join_value);
         }
         _ => parts.push(part.clone()),
     }
+}
+
+/// Returns the index of the element that a part continues.
+fn continued_by(parts: &[Value], part: &Value) -> Option<usize> {
+    let Some(index) = part.get("index") else {
+        let last = parts.len().checked_sub(1)?;
+        return if is_continued(&parts[last], part) { Some(last) } else { None };
+    };
+    for (at, old) in parts.iter().enumerate().rev().take(OPEN_PARTS) {
+        if old.get("index") == Some(index) && same_kind(old, part) {
+            return Some(at);
+        }
+    }
+    None
 }
 
 fn same_kind(old: &Value, new: &Value) -> bool {

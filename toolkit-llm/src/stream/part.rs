@@ -183,8 +183,12 @@ impl StreamedPart {
 
     /// Returns the arguments received in pieces so far.
     pub(crate) fn arguments(&self) -> &str {
-        let place = self.texts.iter().find(|(place, _)| matches!(place.field, "arguments" | "input"));
-        place.map_or(&*self.text, |(_, text)| text)
+        for (place, text) in &self.texts {
+            if matches!(place.field, "arguments" | "input") {
+                return text;
+            }
+        }
+        &self.text
     }
 
     pub(crate) fn is_yielded(&self) -> bool {

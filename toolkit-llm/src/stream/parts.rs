@@ -9,7 +9,6 @@ mod release;
 
 use super::event::StreamEvent;
 use super::part::{PartCodec, PartKey, StreamedPart};
-use crate::call::WireCall;
 use crate::call::ids::CallIds;
 use crate::call::known_calls::KnownCalls;
 use crate::hosted::HostedCalls;
@@ -94,12 +93,13 @@ impl Parts {
 
     /// Returns the number of the part with the highest position, except parts that are not in the response.
     pub(crate) fn last(&self) -> Option<usize> {
-        let parts = self
-            .parts
-            .iter()
-            .enumerate()
-            .filter(|(_, part)| !part.returned.is_dropped && !self.is_nameless(part));
-        parts.map(|(number, part)| (part.position, number)).max().map(|(_, number)| number)
+        let mut last = None;
+        for (number, part) in self.parts.iter().enumerate() {
+            if !part.returned.is_dropped && !self.is_nameless(part) {
+                last = last.max(Some((part.position, number)));
+            }
+        }
+        last.map(|(_, number)| number)
     }
 
     /// Adds a part and returns its number.
@@ -107,9 +107,10 @@ impl Parts {
         self.parts.push(StreamedPart { position, json, ..StreamedPart::default() });
         self.next = self.next.max(position.saturating_add(1));
         let number = self.parts.len() - 1;
-        let call = self.codec.part_call(&self[number].json);
-        let name = call.map(|call| call.name.to_owned());
-        self[number].name = name.unwrap_or_default();
+        let part = &mut self.parts[number];
+        if let Some(call) = self.codec.part_call(&part.json) {
+            part.name = call.name.to_owned();
+        }
         number
     }
 
@@ -152,16 +153,15 @@ impl Parts {
     /// An empty object waits until the call ends (`is_end`), because some servers send it before the arguments.
     pub(crate) fn say_arguments(&mut self, number: usize, is_end: bool) {
         let part = &mut self.parts[number];
-        let Some(id) = part.returned.id.clone().filter(|_| self.has_argument_events && !part.is_yielded())
-        else {
+        if !self.has_argument_events || part.is_yielded() {
             return;
-        };
+        }
+        let Some(id) = &part.returned.id else { return };
         let text = part.arguments();
-        let Some(piece) = text.get(part.returned.shown..).filter(|piece| !piece.is_empty()) else { return };
-        if is_end || text.trim() != "{}" {
-            let event = StreamEvent::Arguments { id, piece: piece.to_owned() };
+        let piece = text.get(part.returned.shown..).unwrap_or_default();
+        if !piece.is_empty() && (is_end || text.trim() != "{}") {
+            self.events.push(StreamEvent::Arguments { id: id.clone(), piece: piece.to_owned() });
             part.returned.shown = text.len();
-            self.events.push(event);
         }
     }
 
@@ -176,10 +176,12 @@ impl Parts {
     pub(crate) fn announce(&mut self, number: usize) {
         let Self { codec, seed, ids, parts, events, .. } = self;
         let part = &mut parts[number];
+        if part.returned.is_announced || part.name.is_empty() {
+            return;
+        }
         let Some(call) = codec.part_call(&part.json) else { return };
         let given = call.id;
-        let is_known = |id: &str| ids.contains(id) && !part.is_done;
-        if part.returned.is_announced || part.name.is_empty() || given.as_deref().is_some_and(is_known) {
+        if !part.is_done && given.as_deref().is_some_and(|id| ids.contains(id)) {
             return;
         }
         part.returned.is_announced = true;
@@ -203,9 +205,10 @@ impl Parts {
     /// with its output if the part is an output.
     pub(crate) fn show_hosted(&mut self, number: usize) {
         let part = &self.parts[number];
-        let Some(found) = self.codec.hosted(&part.json).filter(|_| !part.returned.is_announced) else {
+        if part.returned.is_announced {
             return;
-        };
+        }
+        let Some(found) = self.codec.hosted(&part.json) else { return };
         let call = self.hosted.add(found).clone();
         self.parts[number].returned.is_announced = true;
         self.events.push(StreamEvent::Hosted(call));
@@ -222,7 +225,9 @@ impl Parts {
 
     /// Ends all parts and returns their calls.
     pub(crate) fn close_all(&mut self, is_cut: bool) {
-        (0..self.len()).for_each(|number| self.close(number, is_cut));
+        for number in 0..self.len() {
+            self.close(number, is_cut);
+        }
     }
 
     /// Completes the JSON of a part. Does nothing if the part is done. Returns whether the part was open
@@ -254,8 +259,10 @@ impl Parts {
     /// has no arguments, or free text. Services that stream arguments as an object send it when it is complete.
     fn may_be_cut(&self, number: usize) -> bool {
         let part = &self[number];
-        let may_be_cut = |call: WireCall<'_>| call.is_custom || call.is_blank();
-        !part.has_pieces && self.codec.part_call(&part.json).is_some_and(may_be_cut)
+        if part.has_pieces {
+            return false;
+        }
+        self.codec.part_call(&part.json).is_some_and(|call| call.is_custom || call.is_blank())
     }
 
     /// Returns whether a part is a call that has a name, but no arguments so far.
@@ -279,15 +286,25 @@ impl Parts {
     /// Returns the call to which arguments belong that name no open call: the only call without arguments, or the call
     /// that received the last such arguments. The call is open again. Returns `None` if this cannot be decided.
     pub(crate) fn adopt(&mut self) -> Option<usize> {
-        let is_latest = |number: &usize| self.parts.iter().skip(number + 1).all(|part| part.name.is_empty());
-        let again = self.order.adopter.filter(|number| !self[*number].is_yielded() && is_latest(number));
-        let number = again.or_else(|| {
-            let mut blank = (0..self.len()).filter(|number| self.is_blank(*number));
-            blank.next().filter(|_| blank.next().is_none())
-        })?;
+        let number = match self.order.adopter {
+            Some(number) if !self[number].is_yielded() && self.is_latest_call(number) => number,
+            _ => self.only_blank()?,
+        };
         self.reopen(number);
         self.order.adopter = Some(number);
         Some(number)
+    }
+
+    /// Returns whether no other call follows a call.
+    fn is_latest_call(&self, number: usize) -> bool {
+        self[number + 1..].iter().all(|part| part.name.is_empty())
+    }
+
+    /// Returns the call without arguments, if there is only one.
+    fn only_blank(&self) -> Option<usize> {
+        let mut blank = (0..self.len()).filter(|number| self.is_blank(*number));
+        let first = blank.next();
+        if blank.next().is_none() { first } else { None }
     }
 
     /// Opens a call again that was held back, because further arguments have arrived.
@@ -299,7 +316,10 @@ impl Parts {
     /// Returns the part to which arguments belong: the call `known`, if it is open, or else the call found by
     /// [`adopt`](Self::adopt).
     pub(crate) fn receiver(&mut self, known: Option<usize>) -> Option<usize> {
-        known.filter(|number| !self[*number].is_done).or_else(|| self.adopt())
+        match known {
+            Some(number) if !self[number].is_done => known,
+            _ => self.adopt(),
+        }
     }
 
     /// Returns whether a part is a call without a name.

@@ -107,10 +107,13 @@ fn steps(path: &str) -> Option<Vec<Step<'_>>> {
         }
         let step;
         (step, rest) = match rest.strip_prefix('.') {
-            Some(after) => {
-                let end = after.find(['.', '[']).unwrap_or(after.len());
-                let (name, after) = after.split_at(end);
-                (Step::Member(Some(name).filter(|name| !name.is_empty())?.into()), after)
+            Some(path) => {
+                let end = path.find(['.', '[']).unwrap_or(path.len());
+                let (name, after) = path.split_at(end);
+                if name.is_empty() {
+                    return None;
+                }
+                (Step::Member(name.into()), after)
             }
             None => bracket(rest.strip_prefix('[')?)?,
         };
@@ -127,14 +130,8 @@ fn bracket(inside: &str) -> Option<(Step<'_>, &str)> {
         return Some((Step::Element(index.parse().ok()?), after));
     };
     let text = &inside[1..];
-    let mut escaped = false;
-    let end = text.find(|c| {
-        let is_end = c == quote && !escaped;
-        escaped = c == '\\' && !escaped;
-        is_end
-    })?;
-    let (name, after) = text.split_at(end);
-    let after = after[1..].strip_prefix(']')?;
+    let (name, end) = text.split_at(end_of_name(text, quote)?);
+    let after = end[1..].strip_prefix(']')?;
     if !name.contains('\\') {
         return Some((Step::Member(name.into()), after));
     }
@@ -154,6 +151,18 @@ fn bracket(inside: &str) -> Option<(Step<'_>, &str)> {
     json.push('"');
     let name: String = serde_json::from_str(&json).ok()?;
     Some((Step::Member(name.into()), after))
+}
+
+/// Returns the index of the quote that ends a name.
+fn end_of_name(text: &str, quote: char) -> Option<usize> {
+    let mut escaped = false;
+    for (at, c) in text.char_indices() {
+        if c == quote && !escaped {
+            return Some(at);
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    None
 }
 
 #[cfg(test)]

@@ -29,7 +29,9 @@ impl ObjectScanner {
     /// Scans the next piece byte by byte. This is safe, because no byte of a character beyond ASCII equals a
     /// bracket or a quote.
     pub(crate) fn push(&mut self, piece: &str) {
-        piece.bytes().for_each(|byte| self.push_byte(byte));
+        for byte in piece.bytes() {
+            self.push_byte(byte);
+        }
     }
 
     pub(crate) fn push_byte(&mut self, byte: u8) {

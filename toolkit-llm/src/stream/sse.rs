@@ -106,7 +106,7 @@ impl SseDecoder {
         let scanner = std::mem::take(&mut self.scanner);
         // What is no object is refused as an event.
         let is_event = scanner.is_complete() || line.ends_with(b"}");
-        is_event.then(|| text(object.trim_ascii_end().to_vec()))
+        if is_event { Some(text(object.trim_ascii_end().to_vec())) } else { None }
     }
 }
 

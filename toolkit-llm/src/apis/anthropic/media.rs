@@ -38,15 +38,20 @@ pub(super) fn text_block(text: &str) -> Value {
 /// Encodes one [`Content`] as content blocks. An image block has no field for a name, so a text block with
 /// the name comes first.
 pub(super) fn blocks(content: &Content) -> Vec<Value> {
-    let block = match content {
-        Content::Json(json) => native(json),
-        _ => accepted(ACCEPTED, content).and_then(|(kind, media)| block(kind, media)),
+    let encoded = if let Content::Json(json) = content {
+        native(json)
+    } else if let Some((kind, media)) = accepted(ACCEPTED, content) {
+        block(kind, media)
+    } else {
+        None
     };
-    let Some(block) = block else { return vec![text_block(&unsendable(content))] };
-    let image = media_of(content).filter(|(kind, _)| *kind == MediaKind::Image);
-    let has_name = image.is_some_and(|(_, media)| media.name.is_some());
-    let name = has_name.then(|| text_block(&content.to_text()));
-    name.into_iter().chain([block]).collect()
+    let Some(block) = encoded else { return vec![text_block(&unsendable(content))] };
+    match media_of(content) {
+        Some((MediaKind::Image, media)) if media.name.is_some() => {
+            vec![text_block(&content.to_text()), block]
+        }
+        _ => vec![block],
+    }
 }
 
 /// Parses `json` as a block that exists only in this API: a reference to a deferred tool, or a search result. Returns
@@ -55,14 +60,17 @@ fn native(json: &JsonText) -> Option<Value> {
     // Most values are not such blocks and need not be parsed.
     let is_candidate =
         json.as_str().contains("\"tool_reference\"") || json.as_str().contains("\"search_result\"");
-    let block = is_candidate.then(|| json.to_value().ok())??;
-    let has = |fields: &[&str]| fields.iter().all(|field| block.get(field).is_some());
-    let is_native = match text(&block, "type") {
-        "tool_reference" => has(&["tool_name"]),
-        "search_result" => has(&["content", "source", "title"]),
-        _ => false,
+    if !is_candidate {
+        return None;
+    }
+    let block = json.to_value().ok()?;
+    let required = match text(&block, "type") {
+        "tool_reference" => &["tool_name"][..],
+        "search_result" => &["content", "source", "title"],
+        _ => return None,
     };
-    is_native.then_some(block)
+    let is_native = required.iter().all(|field| block.get(field).is_some());
+    if is_native { Some(block) } else { None }
 }
 
 /// Encodes an accepted media item: an image, or a PDF or a text file as a document. Returns `None` if the item has no
@@ -78,7 +86,10 @@ fn block(kind: MediaKind, media: &Media) -> Option<Value> {
         MediaData::Base64(data) => json!({"type": "text", "media_type": "text/plain", "data": plain(data)?}),
     };
     let mut block = json!({"type": if is_image { "image" } else { "document" }, "source": source});
-    if let Some(name) = media.name.as_deref().filter(|name| !is_image && !is_blank(name)) {
+    if !is_image
+        && let Some(name) = media.name.as_deref()
+        && !is_blank(name)
+    {
         block["title"] = name.chars().take(LONGEST_TITLE).collect::<String>().into();
     }
     Some(block)
@@ -92,8 +103,8 @@ pub(super) fn is_readable(kind: MediaKind, media: &Media) -> bool {
 /// Returns the text in the bytes of a file. Bytes that are not UTF-8 become `U+FFFD`. Returns `None` if the file
 /// has no other text.
 fn plain(data: &str) -> Option<String> {
-    Some(String::from_utf8_lossy(&decode(data)?).into_owned())
-        .filter(|text| !is_blank(&text.replace(char::REPLACEMENT_CHARACTER, "")))
+    let text = String::from_utf8_lossy(&decode(data)?).into_owned();
+    if is_blank(&text.replace(char::REPLACEMENT_CHARACTER, "")) { None } else { Some(text) }
 }
 
 /// Decodes standard Base64, which may have line breaks. Returns `None` if the input is invalid.
@@ -102,8 +113,9 @@ fn decode(data: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(data.len() / 4 * 3 + 2);
     let mut bits = 0_u32;
     let mut count = 0;
-    for byte in data.bytes().filter(|byte| !byte.is_ascii_whitespace()) {
+    for byte in data.bytes() {
         let sextet = match byte {
+            _ if byte.is_ascii_whitespace() => continue,
             b'A'..=b'Z' => byte - b'A',
             b'a'..=b'z' => byte - b'a' + 26,
             b'0'..=b'9' => byte - b'0' + 52,
@@ -120,7 +132,7 @@ fn decode(data: &str) -> Option<Vec<u8>> {
         }
     }
     // The last characters may leave unused bits, but a single character is an error.
-    (count < 6).then_some(bytes)
+    if count < 6 { Some(bytes) } else { None }
 }
 
 #[cfg(test)]

@@ -70,13 +70,14 @@ fn message<'a>(fields: &'a Fields, message: &Value) -> Result<ReceivedMessage<'a
         return Err(failed("content", "a message of the model", Some(error)));
     }
     check_role(fields, "assistant", "messages")?;
-    let is_empty = |calls: &Value| match calls {
-        Value::Array(calls) => calls.is_empty(),
-        Value::Object(call) => call.is_empty(),
-        calls => calls.is_null(),
-    };
     for name in ["tool_calls", "function_call"] {
-        if fields.get(name).is_some_and(|calls| !is_empty(calls)) {
+        let is_empty = match fields.get(name) {
+            None | Some(Value::Null) => true,
+            Some(Value::Array(calls)) => calls.is_empty(),
+            Some(Value::Object(call)) => call.is_empty(),
+            Some(_) => false,
+        };
+        if !is_empty {
             return Err(WireError::new(name, "no such field, which messages of other APIs have"));
         }
     }
@@ -103,9 +104,12 @@ fn content<'a>(
     if !is_certain && !list.is_empty() && !list.iter().any(is_block) {
         return Err(WireError::new(field(&element(path, 0), "type"), "the type of a content block"));
     }
-    Ok(ReceivedMessage::from_list(list, is_cut, |block, is_cut| {
-        is_call(block).then(|| read_call(block, is_cut))
-    }))
+    Ok(ReceivedMessage::from_list(list, is_cut, read_call_block))
+}
+
+/// Reads a content block as a call. Returns `None` for other blocks.
+fn read_call_block(block: &Value, is_cut: bool) -> Option<WireCall<'_>> {
+    if is_call(block) { Some(read_call(block, is_cut)) } else { None }
 }
 
 /// Returns whether a value is a content block. It must have a known type or, if it has no type, the fields of a call.

@@ -10,7 +10,7 @@
 //! of a response, so it is unknown if the connection breaks.
 
 use crate::json::fields::{list, text};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use toolkit_schema::SchemaLoss;
 
@@ -26,9 +26,7 @@ pub(super) fn remove(
     // A call that is removed may have continued the turn of an earlier call.
     while remove_lost(&mut history, has_container, losses) {}
     remove_last_thinking(&mut history);
-    let is_empty =
-        |message: &Value| message.get("content").and_then(Value::as_array).is_some_and(Vec::is_empty);
-    history.retain(|message| !(is_of_model(message) && is_empty(message)));
+    history.retain(|message| !is_of_model(message) || message["content"] != json!([]));
     history
 }
 
@@ -38,32 +36,43 @@ fn remove_lost(history: &mut [Value], has_container: bool, losses: &mut Vec<Sche
     let before = losses.len();
     let lost = lost(history, has_container);
     let mut known: HashSet<String> = HashSet::new();
-    for (index, message) in history.iter_mut().enumerate().filter(|(_, message)| is_of_model(message)) {
-        let Some(Value::Array(blocks)) = message.get_mut("content") else { continue };
-        let mut lose = |kind: &str, reason| losses.push(SchemaLoss::new(format!("/{index}"), kind, reason));
-        blocks.retain_mut(|block| {
-            let is_stray = !caller(block).is_empty() && !known.contains(caller(block));
-            if let Some(fields) = block.as_object_mut().filter(|_| is_stray) {
-                fields.shift_remove("caller");
-                lose("caller", CODE_IS_MISSING);
-            }
-            let kind = text(block, "type");
-            let id = text(block, "id");
-            let reason = if is_hosted(block, "tool_use") {
-                lost.get(id).copied()
-            } else {
-                let is_lone = is_hosted(block, "tool_result") && !known.contains(text(block, "tool_use_id"));
-                is_lone.then_some(CALL_IS_MISSING)
-            };
-            match reason {
-                Some(reason) => lose(kind, reason),
-                None if is_hosted(block, "tool_use") => drop(known.insert(id.to_owned())),
-                None => {}
-            }
-            reason.is_none()
-        });
+    for (index, message) in history.iter_mut().enumerate() {
+        if !is_of_model(message) {
+            continue;
+        }
+        if let Some(Value::Array(blocks)) = message.get_mut("content") {
+            blocks.retain_mut(|block| keeps_block(block, index, &lost, &mut known, losses));
+        }
     }
     losses.len() > before
+}
+
+/// Returns whether a block of the message at `index` stays. `known` has the ids of the calls that stay. Removes the
+/// `caller` of a call if the code that made it is missing.
+fn keeps_block(
+    block: &mut Value,
+    index: usize,
+    lost: &HashMap<String, &'static str>,
+    known: &mut HashSet<String>,
+    losses: &mut Vec<SchemaLoss>,
+) -> bool {
+    let is_stray = !caller(block).is_empty() && !known.contains(caller(block));
+    if is_stray && let Some(fields) = block.as_object_mut() {
+        fields.shift_remove("caller");
+        losses.push(SchemaLoss::new(format!("/{index}"), "caller", CODE_IS_MISSING));
+    }
+    let id = text(block, "id");
+    let is_call = is_hosted(block, "tool_use");
+    let mut reason = if is_call { lost.get(id).copied() } else { None };
+    if is_hosted(block, "tool_result") && !known.contains(text(block, "tool_use_id")) {
+        reason = Some(CALL_IS_MISSING);
+    }
+    if let Some(reason) = reason {
+        losses.push(SchemaLoss::new(format!("/{index}"), text(block, "type"), reason));
+    } else if is_call {
+        known.insert(id.to_owned());
+    }
+    reason.is_none()
 }
 
 /// Removes thinking at the end of the model's turns. The service refuses it: "The final block in an assistant message
@@ -98,25 +107,31 @@ fn lost(history: &[Value], has_container: bool) -> HashMap<String, &'static str>
     // The index of the message with the result of each finished call.
     let mut finished = HashMap::new();
     for (index, message) in history.iter().enumerate().rev() {
-        let results = blocks(message).filter(|block| is_hosted(block, "tool_result"));
-        finished.extend(results.map(|block| (text(block, "tool_use_id"), index)));
+        for block in blocks(message) {
+            if is_hosted(block, "tool_result") {
+                finished.insert(text(block, "tool_use_id"), index);
+            }
+        }
     }
     let mut callers = HashSet::new();
     // The reason why the calls before the current message cannot be finished.
     let mut reason = None;
     for (index, message) in history.iter().enumerate().rev() {
-        let is_pending = |id| finished.get(id).is_none_or(|at| *at >= index);
+        let is_pending = |id| *finished.get(id).unwrap_or(&usize::MAX) >= index;
         let mut goes_on = false;
-        for block in blocks(message).rev() {
+        for block in blocks(message).iter().rev() {
             let id = text(block, "id");
             let caller = caller(block);
             let is_code =
                 text(block, "name").ends_with("code_execution") || !caller.is_empty() || callers.contains(id);
             callers.insert(caller);
-            let reason = if is_code && !has_container { Some(HAS_NO_CONTAINER) } else { reason };
+            let own_reason = if is_code && !has_container { Some(HAS_NO_CONTAINER) } else { reason };
             let is_call = is_hosted(block, "tool_use");
-            if let Some(reason) = reason.filter(|_| is_call && !finished.contains_key(id)) {
-                lost.insert(id.to_owned(), reason);
+            if is_call
+                && !finished.contains_key(id)
+                && let Some(own_reason) = own_reason
+            {
+                lost.insert(id.to_owned(), own_reason);
                 continue;
             }
             let is_result = is_hosted(block, "tool_result") && is_pending(text(block, "tool_use_id"));
@@ -132,8 +147,8 @@ fn lost(history: &[Value], has_container: bool) -> HashMap<String, &'static str>
 }
 
 /// Returns the content blocks of a message of the model.
-fn blocks(message: &Value) -> impl DoubleEndedIterator<Item = &Value> {
-    list(message, "content").iter().filter(|_| is_of_model(message))
+fn blocks(message: &Value) -> &[Value] {
+    if is_of_model(message) { list(message, "content") } else { &[] }
 }
 
 /// Returns the id of the code execution that made a call, or an empty string if the model made the call.
@@ -155,8 +170,8 @@ fn is_of_model(message: &Value) -> bool {
 /// Returns whether a message contains new input: anything except the model's messages and results of calls.
 fn is_input(message: &Value) -> bool {
     let content = list(message, "content");
-    let is_result = |block: &Value| text(block, "type") == "tool_result";
-    !is_of_model(message) && (content.is_empty() || !content.iter().all(is_result))
+    let has_other = content.iter().any(|block| text(block, "type") != "tool_result");
+    !is_of_model(message) && (content.is_empty() || has_other)
 }
 
 /// Returns whether a block is a call or a result of a tool that the service runs itself. The type of such a block has a

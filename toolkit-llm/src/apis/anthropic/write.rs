@@ -49,17 +49,8 @@ impl DefinitionCodec for Anthropic {
             set(&mut tool, "defer_loading", true);
         }
         let callers = metadata.allowed_callers.iter().map(|caller| caller.as_str().into()).collect();
-        // The service refuses examples that are not objects. It also refuses unknown callers, such as the
-        // callers of other APIs. It knows the model itself (`direct`) and the versions of its code execution.
-        put_accepted(&mut tool, "input_examples", encoder.input_examples(), encoder, |example| {
-            let reason = || "the API takes objects only, so the example is left out".to_owned();
-            (!example.is_object()).then(reason)
-        });
-        put_accepted(&mut tool, "allowed_callers", callers, encoder, |caller| {
-            let caller = caller.as_str().unwrap_or_default();
-            let is_known = caller == "direct" || caller.starts_with("code_execution_");
-            (!is_known).then(|| format!("the API knows no caller `{caller}`, so it is left out"))
-        });
+        put_accepted(&mut tool, "input_examples", encoder.input_examples(), encoder, example_refusal);
+        put_accepted(&mut tool, "allowed_callers", callers, encoder, caller_refusal);
         tool.into()
     }
 
@@ -68,8 +59,25 @@ impl DefinitionCodec for Anthropic {
     fn answered_by<'a>(&self, tool: &'a Value) -> Option<&'a str> {
         const CLIENT: [&str; 4] = ["bash_", "text_editor_", "memory_", "computer_2"];
         let kind = text(tool, "type");
-        CLIENT.iter().any(|start| kind.starts_with(start)).then(|| text(tool, "name"))
+        let is_client = CLIENT.iter().any(|start| kind.starts_with(start));
+        if is_client { Some(text(tool, "name")) } else { None }
     }
+}
+
+/// Returns the reason to leave out an example. The service refuses examples that are not objects.
+fn example_refusal(example: &Value) -> Option<String> {
+    let reason = "the API takes objects only, so the example is left out";
+    if example.is_object() { None } else { Some(reason.to_owned()) }
+}
+
+/// Returns the reason to leave out a caller. The service refuses unknown callers, such as the callers of other APIs. It
+/// knows the model itself (`direct`) and the versions of its code execution.
+fn caller_refusal(caller: &Value) -> Option<String> {
+    let name = caller.as_str().unwrap_or_default();
+    if name == "direct" || name.starts_with("code_execution_") {
+        return None;
+    }
+    Some(format!("the API knows no caller `{name}`, so it is left out"))
 }
 
 /// Sets the field called `name` to the values for which `refusal` returns no reason. The other values are reported as
@@ -77,21 +85,19 @@ impl DefinitionCodec for Anthropic {
 fn put_accepted(
     tool: &mut Fields,
     name: &str,
-    mut values: Vec<Value>,
+    values: Vec<Value>,
     encoder: &mut DefinitionEncoder<'_>,
-    refusal: impl Fn(&Value) -> Option<String>,
+    refusal: fn(&Value) -> Option<String>,
 ) {
-    let mut index = 0..;
-    values.retain(|value| {
-        let path = format!("/{name}/{}", index.next().unwrap_or(0));
-        let refusal = refusal(value);
-        refusal.is_none_or(|reason| {
-            encoder.lose(path, name, reason);
-            false
-        })
-    });
-    if !values.is_empty() {
-        set(tool, name, values);
+    let mut accepted = Vec::with_capacity(values.len());
+    for (index, value) in values.into_iter().enumerate() {
+        match refusal(&value) {
+            Some(reason) => encoder.lose(format!("/{name}/{index}"), name, reason),
+            None => accepted.push(value),
+        }
+    }
+    if !accepted.is_empty() {
+        set(tool, name, accepted);
     }
 }
 
@@ -99,17 +105,19 @@ impl ChoiceCodec for Anthropic {
     /// Encodes the tool choice, which includes the limit on parallel calls.
     fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
         let (choice, is_set_lost) = without_set(&wanted.choice);
-        let mut choice = match &choice {
+        let mut field = match &choice {
             ToolChoice::None => json!({"type": "none"}),
             ToolChoice::Required => json!({"type": "any"}),
             ToolChoice::Tool(name) => json!({"type": "tool", "name": names.spell(name)}),
             _ => json!({"type": "auto"}),
         };
         // The service refuses `disable_parallel_tool_use` together with the choice `none`.
-        if let Some(parallel) = wanted.parallel.filter(|_| choice["type"] != "none") {
-            choice["disable_parallel_tool_use"] = (!parallel).into();
+        if field["type"] != "none"
+            && let Some(parallel) = wanted.parallel
+        {
+            field["disable_parallel_tool_use"] = (!parallel).into();
         }
-        let encoded = EncodedToolConfig::new(Fields::from_iter([(CHOICE.to_owned(), choice)]));
+        let encoded = EncodedToolConfig::new(Fields::from_iter([(CHOICE.to_owned(), field)]));
         let reason = "the API takes no set of tools, so the model may call every tool of the request";
         if is_set_lost { encoded.lose("/choice/allowed/names", "allowed", reason) } else { encoded }
     }
@@ -172,8 +180,13 @@ impl HistoryCodec for Anthropic {
     /// Encodes an assistant message. White space at the end of the text is removed, because the service
     /// refuses it.
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
-        let text = Some(text.trim_end()).filter(|text| !text.is_empty()).map(text_block);
-        assistant(text.into_iter().chain(calls).collect())
+        let mut blocks = Vec::with_capacity(calls.len() + 1);
+        let trimmed = text.trim_end();
+        if !trimmed.is_empty() {
+            blocks.push(text_block(trimmed));
+        }
+        blocks.extend(calls);
+        assistant(blocks)
     }
 
     /// Encodes a user message. The service refuses blank texts and empty messages, so blank texts are dropped
@@ -224,13 +237,15 @@ fn encode_result(result: &ToolResult, id: &str) -> Value {
 ///
 /// Blank texts are dropped, because the service refuses them.
 fn content(output: &ToolOutput) -> Value {
-    let message = (!output.message().is_empty()).then(|| text_block(output.message()));
-    let mut blocks: Vec<Value> = output.content().iter().flat_map(blocks).chain(message).collect();
-    blocks.retain(|block| !text_of(block).is_some_and(is_blank));
-    match blocks.as_slice() {
+    let mut sent: Vec<Value> = output.content().iter().flat_map(blocks).collect();
+    if !output.message().is_empty() {
+        sent.push(text_block(output.message()));
+    }
+    sent.retain(|block| !text_of(block).is_some_and(is_blank));
+    match sent.as_slice() {
         [] => "".into(),
         [only] if text_of(only).is_some() => text_of(only).into(),
-        _ => blocks.into(),
+        _ => sent.into(),
     }
 }
 
@@ -241,13 +256,8 @@ fn text_of(block: &Value) -> Option<&str> {
 impl RepairCodec for Anthropic {
     /// Lists the calls and results of a message. Calls without an id are left out.
     fn entries<'a>(&self, message: &'a Value) -> Vec<(usize, Entry<'a>)> {
-        let key = |id: &'a str| CallKey::of_id(Some(id.into()));
         let role = text(message, "role");
-        part_entries(message, "content", |block| match (text(block, "type"), role) {
-            ("tool_use", "assistant") => Some(Entry::Call(key(block.get("id")?.as_str()?), block)),
-            ("tool_result", "user") => Some(Entry::Result(key(text(block, "tool_use_id")), block)),
-            _ => None,
-        })
+        part_entries(message, "content", |block| entry(block, role))
     }
 
     fn placeholder(&self, call: &Value, _key: &CallKey<'_>) -> Value {
@@ -272,8 +282,24 @@ impl RepairCodec for Anthropic {
     }
 }
 
+/// Returns the call or the result in a content block of a message with the role `role`.
+fn entry<'a>(block: &'a Value, role: &str) -> Option<Entry<'a>> {
+    match (text(block, "type"), role) {
+        ("tool_use", "assistant") => {
+            let id = block.get("id")?.as_str()?;
+            Some(Entry::Call(CallKey::of_id(Some(id.into())), block))
+        }
+        ("tool_result", "user") => {
+            let id = text(block, "tool_use_id");
+            Some(Entry::Result(CallKey::of_id(Some(id.into())), block))
+        }
+        _ => None,
+    }
+}
+
 /// Returns whether a request names a container. The field is the id, or an object with the id beside skills.
 fn has_container(request: &Fields) -> bool {
-    let id = request.get("container").map(|container| container.get("id").unwrap_or(container));
-    id.and_then(Value::as_str).is_some_and(|id| !id.is_empty())
+    let Some(container) = request.get("container") else { return false };
+    let id = container.get("id").unwrap_or(container).as_str();
+    id.is_some_and(|id| !id.is_empty())
 }

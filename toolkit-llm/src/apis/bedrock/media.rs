@@ -52,8 +52,10 @@ pub(super) fn block(content: &Content) -> Value {
 
 fn encode(media: &Media, kind: MediaKind) -> Option<Value> {
     let essence = canonical(&media.media_type);
-    let format = FORMATS.iter().find(|(media_type, _)| *media_type == essence).map(|(_, name)| *name);
-    let format = format.or_else(|| essence.split('/').nth(1))?;
+    let format = match FORMATS.iter().find(|(media_type, _)| *media_type == essence) {
+        Some((_, name)) => name,
+        None => essence.split('/').nth(1)?,
+    };
     let source = match &media.data {
         MediaData::Url(url) => json!({"s3Location": {"uri": url}}),
         MediaData::Base64(data) => json!({"bytes": data}),
@@ -73,10 +75,16 @@ fn encode(media: &Media, kind: MediaKind) -> Option<Value> {
 /// has no name, a name is derived from its data, because the names within a request must be different.
 fn document_name(media: &Media) -> String {
     let (MediaData::Base64(data) | MediaData::Url(data)) = &media.data;
-    let legal = |c: char| if c.is_ascii_alphanumeric() || "-()[]".contains(c) { c } else { ' ' };
-    let name: String = media.name.as_deref().unwrap_or_default().chars().map(legal).collect();
-    let name: String =
-        name.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST_NAME).collect();
+    let mut name = String::new();
+    for c in media.name.as_deref().unwrap_or_default().chars() {
+        if c.is_ascii_alphanumeric() || "-()[]".contains(c) {
+            name.push(c);
+        } else if !name.is_empty() && !name.ends_with(' ') {
+            name.push(' ');
+        }
+    }
+    // All characters are ASCII.
+    name.truncate(LONGEST_NAME);
     match name.trim_end() {
         "" => format!("document {:08x}", fnv1a(data, 0) as u32),
         name => name.to_owned(),
@@ -86,19 +94,30 @@ fn document_name(media: &Media) -> String {
 /// Gives documents with the same name different names, also documents in results. The service requires it for
 /// all documents of a request, and ignores the case of names.
 pub(super) fn number_documents<'a>(blocks: impl IntoIterator<Item = &'a mut Value>) {
-    fn number(block: &mut Value, taken: &mut HashSet<String>) {
-        if let Some(Value::Array(blocks)) = block.pointer_mut("/toolResult/content") {
-            return blocks.iter_mut().for_each(|block| number(block, taken));
-        }
-        let Some(document) = block.get_mut("document") else { return };
-        let name = text(document, "name").to_owned();
-        let start: String = name.chars().take(LONGEST_NAME - 20).collect();
-        let mut names = std::iter::once(name.clone()).chain((2..).map(|count| format!("{start} ({count})")));
-        let new = names.find(|name| taken.insert(name.to_ascii_lowercase()));
-        if let Some(new) = new.filter(|new| *new != name) {
-            document["name"] = new.into();
-        }
-    }
     let mut taken = HashSet::new();
-    blocks.into_iter().for_each(|block| number(block, &mut taken));
+    for block in blocks {
+        number(block, &mut taken);
+    }
+}
+
+/// Gives each document of a block a name that is not `taken`.
+fn number(block: &mut Value, taken: &mut HashSet<String>) {
+    if let Some(Value::Array(blocks)) = block.pointer_mut("/toolResult/content") {
+        for block in blocks {
+            number(block, taken);
+        }
+        return;
+    }
+    let Some(document) = block.get_mut("document") else { return };
+    let name = text(document, "name").to_owned();
+    let start: String = name.chars().take(LONGEST_NAME - 20).collect();
+    let mut new = name.clone();
+    let mut count = 1;
+    while !taken.insert(new.to_ascii_lowercase()) {
+        count += 1;
+        new = format!("{start} ({count})");
+    }
+    if new != name {
+        document["name"] = new.into();
+    }
 }

@@ -53,10 +53,14 @@ impl ResponseCodec for Bedrock {
     fn describe(&self, reading: &DecodedPayload<'_>, response: &mut Response) {
         for block in reading.other_parts() {
             response.text.push_str(&texts::of(block, "text"));
-            let cited = block.get("citationsContent").map_or(&[][..], |cited| list(cited, "content"));
-            cited.iter().for_each(|block| response.text.push_str(&texts::of(block, "text")));
-            let reasoning = block.pointer("/reasoningContent/reasoningText");
-            response.reasoning.push_str(&reasoning.map(|text| texts::of(text, "text")).unwrap_or_default());
+            if let Some(cited) = block.get("citationsContent") {
+                for block in list(cited, "content") {
+                    response.text.push_str(&texts::of(block, "text"));
+                }
+            }
+            if let Some(reasoning) = block.pointer("/reasoningContent/reasoningText") {
+                response.reasoning.push_str(&texts::of(reasoning, "text"));
+            }
         }
         response.finish = finish(reading.payload);
         // The service does not count tokens read from or written into the cache as input tokens.
@@ -80,10 +84,12 @@ fn message<'a>(fields: &'a Fields, path: &str, is_cut: bool) -> Result<ReceivedM
             Ok(ReceivedMessage { fields: Some(fields), ..content(blocks, &path, is_cut)? })
         }
         _ => {
-            let error = reported_error(fields);
             // The service reports errors as `{message}`.
-            let is_message = fields.get("message").is_some_and(Value::is_string);
-            let error = error.or_else(|| is_message.then(|| Report::read(&Value::Object(fields.clone()))));
+            let is_report = fields.get("message").is_some_and(Value::is_string);
+            let error = match reported_error(fields) {
+                None if is_report => Some(Report::read(&Value::Object(fields.clone()))),
+                error => error,
+            };
             Err(failed(&path, "the content blocks of a message", error))
         }
     }
@@ -96,9 +102,12 @@ fn content<'a>(list: &'a [Value], path: &str, is_cut: bool) -> Result<ReceivedMe
         let expected = "a content block, such as one with `text` or `toolUse`";
         return Err(WireError::new(element(path, 0), expected));
     }
-    Ok(ReceivedMessage::from_list(list, is_cut, |block, is_cut| {
-        is_call(block).then(|| read_call(block, is_cut))
-    }))
+    Ok(ReceivedMessage::from_list(list, is_cut, read_call_block))
+}
+
+/// Reads a content block as a call. Returns `None` for other blocks.
+pub(super) fn read_call_block(block: &Value, is_cut: bool) -> Option<WireCall<'_>> {
+    if is_call(block) { Some(read_call(block, is_cut)) } else { None }
 }
 
 /// Returns whether a value is a content block of this API. Blocks of other APIs have a field `type`.
@@ -114,9 +123,10 @@ pub(super) fn is_call(block: &Value) -> bool {
 
 /// Parses a call from a block `{toolUse: {toolUseId, name, input}}`. `is_cut` is `true` if the response was cut off at
 /// this block.
-pub(super) fn read_call(json: &Value, is_cut: bool) -> WireCall<'_> {
-    let call = json.get("toolUse").unwrap_or(&Value::Null);
-    let call = WireCall::new(json, call.get("toolUseId"), text(call, "name"), call.get("input"), extras);
+fn read_call(json: &Value, is_cut: bool) -> WireCall<'_> {
+    let tool_use = json.get("toolUse").unwrap_or(&Value::Null);
+    let id = tool_use.get("toolUseId");
+    let call = WireCall::new(json, id, text(tool_use, "name"), tool_use.get("input"), extras);
     WireCall { is_cut, ..call }
 }
 

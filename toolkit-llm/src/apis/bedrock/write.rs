@@ -63,11 +63,11 @@ impl ChoiceCodec for Bedrock {
 
 impl HistoryCodec for Bedrock {
     fn write_call(&self, call: OutgoingCall<'_>) -> Value {
-        let fields = match call.origin {
+        let known = match call.origin {
             Origin::Received { json, .. } => json.get("toolUse").and_then(Value::as_object),
             Origin::Made(extras) => extras.for_api(FACTS.name),
         };
-        let mut fields = fields.cloned().unwrap_or_default();
+        let mut fields = known.cloned().unwrap_or_default();
         fields.retain(|_, value| !value.is_null());
         set(&mut fields, "toolUseId", call.id);
         set(&mut fields, "name", call.name);
@@ -80,7 +80,7 @@ impl HistoryCodec for Bedrock {
     fn write_part(&self, block: &Value) -> Option<Value> {
         let block = texts::settled(block, &["text"]);
         let has_content = block.as_object().is_some_and(|fields| !fields.is_empty());
-        (has_content && !is_blank_text(&block)).then(|| block.into_owned())
+        if has_content && !is_blank_text(&block) { Some(block.into_owned()) } else { None }
     }
 
     /// Writes a message with the fields `role` and `content`. Reasoning at the end is dropped, because models
@@ -95,8 +95,13 @@ impl HistoryCodec for Bedrock {
     /// Encodes an assistant message. White space at the end of the text is removed, because models refuse it
     /// there.
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
-        let text = Some(text.trim_end()).filter(|text| !text.is_empty()).map(|text| json!({"text": text}));
-        assistant(text.into_iter().chain(calls).collect())
+        let mut blocks = Vec::with_capacity(calls.len() + 1);
+        let trimmed = text.trim_end();
+        if !trimmed.is_empty() {
+            blocks.push(json!({"text": trimmed}));
+        }
+        blocks.extend(calls);
+        assistant(blocks)
     }
 
     /// Encodes a user message. The service requires a text in a message with documents, and refuses blank texts and
@@ -105,15 +110,19 @@ impl HistoryCodec for Bedrock {
         let mut blocks: Vec<Value> = contents.iter().map(media::block).collect();
         blocks.retain(|block| !is_blank_text(block));
         number_documents(&mut blocks);
-        let has = |kind| blocks.iter().any(|block| block.get(kind).is_some());
         if blocks.is_empty() {
             blocks.push(json!({"text": "(empty message)"}));
-        } else if has("document") && !has("text") {
+        } else if has_kind(&blocks, "document") && !has_kind(&blocks, "text") {
             let names = contents.iter().map(Content::to_text).collect::<Vec<_>>().join("\n");
             blocks.push(json!({"text": names}));
         }
         json!({"role": "user", "content": blocks})
     }
+}
+
+/// Returns whether one of the blocks is of the kind `kind`.
+fn has_kind(blocks: &[Value], kind: &str) -> bool {
+    blocks.iter().any(|block| block.get(kind).is_some())
 }
 
 fn assistant(blocks: Vec<Value>) -> Vec<Value> {
@@ -129,8 +138,11 @@ impl ResultCodec for Bedrock {
     /// Encodes all results in one user message, because the service requires all of them in the message after
     /// the calls.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
-        let blocks = results.iter().zip(ids).map(|(result, id)| encode_result(result, id));
-        user_message("content", blocks.collect())
+        let mut blocks = Vec::with_capacity(results.len());
+        for (result, id) in results.iter().zip(ids) {
+            blocks.push(encode_result(result, id));
+        }
+        user_message("content", blocks)
     }
 }
 

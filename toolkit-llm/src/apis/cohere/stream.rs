@@ -52,10 +52,9 @@ impl StreamCodec for Cohere {
                 parts.end_if_open(known.or_else(|| parts.latest()));
             }
             "citation-start" => {
-                let citation = one(message.get("citations")).map_or(&[][..], std::slice::from_ref);
                 let citations = stream.message(0).fields.entry("citations").or_insert_with(|| json!([]));
                 if let Value::Array(citations) = citations {
-                    citations.extend(citation.iter().cloned());
+                    citations.extend(one(message.get("citations")).cloned());
                 }
             }
             "message-end" => {
@@ -63,7 +62,9 @@ impl StreamCodec for Cohere {
                 if let Value::Object(delta) = delta {
                     overlay(&mut stream.body, delta, |_, value| !value.is_null());
                 }
-                if let Some(error) = delta.get("error").filter(|error| !error.is_null()) {
+                if let Some(error) = delta.get("error")
+                    && !error.is_null()
+                {
                     return Err(Report::read(error).into_error("message", "more of the answer"));
                 }
             }
@@ -100,7 +101,7 @@ impl StreamCodec for Cohere {
 
 impl PartCodec for Cohere {
     fn part_call<'a>(&self, part: &'a Value) -> Option<WireCall<'a>> {
-        is_call(part).then(|| read_call::<Self>(part, false))
+        if is_call(part) { Some(read_call::<Self>(part, false)) } else { None }
     }
 
     fn seal(&self, part: &mut StreamedPart, _is_complete: bool) {
@@ -134,7 +135,8 @@ fn add_plan(stream: &mut Assembly, piece: &str) {
 fn one(part: Option<&Value>) -> Option<&Value> {
     match part {
         Some(Value::Array(parts)) => parts.first(),
-        part => part.filter(|part| part.is_object()),
+        Some(Value::Object(_)) => part,
+        _ => None,
     }
 }
 
@@ -143,26 +145,18 @@ fn extend(parts: &mut Parts, key: &str, is_call: bool, piece: &Value) {
     let mut known = parts.known.by_item.get(key).copied();
     if is_call {
         let call = read_call::<Cohere>(piece, false);
-        // Some servers give all calls the same index.
-        let is_same = |number: &usize| {
-            let part = &parts[*number];
-            let has_same_id = call.id == read_call::<Cohere>(&part.json, false).id;
-            let is_open = !part.is_done && !part.name.is_empty();
-            match &call.id {
-                Some(_) => {
-                    has_same_id || is_open && part.name == call.name && parts.awaits_arguments(*number)
-                }
-                None => is_open,
-            }
-        };
         known = if call.name.is_empty() {
             let begun = parts.latest().filter(|latest| !parts[*latest].name.is_empty());
             parts.receiver(known.or(begun))
         } else {
-            known.filter(is_same)
+            // Some servers give all calls the same index.
+            known.filter(|number| is_same_call(parts, *number, &call))
         };
     }
-    let number = known.unwrap_or_else(|| begin(parts, key, is_call, piece));
+    let number = match known {
+        Some(number) => number,
+        None => begin(parts, key, is_call, piece),
+    };
     let part = &mut parts[number];
     if part.is_done {
         return;
@@ -177,6 +171,17 @@ fn extend(parts: &mut Parts, key: &str, is_call: bool, piece: &Value) {
         push_text(&mut part.json, &[field], &text);
         parts.say(field == "thinking", &text);
     }
+}
+
+/// Returns whether a named call with the index of a part continues this part.
+fn is_same_call(parts: &Parts, number: usize, call: &WireCall<'_>) -> bool {
+    let part = &parts[number];
+    let is_open = !part.is_done && !part.name.is_empty();
+    if call.id.is_none() {
+        return is_open;
+    }
+    let has_same_id = call.id == read_call::<Cohere>(&part.json, false).id;
+    has_same_id || is_open && part.name == call.name && parts.awaits_arguments(number)
 }
 
 fn begin(parts: &mut Parts, key: &str, is_call: bool, piece: &Value) -> usize {

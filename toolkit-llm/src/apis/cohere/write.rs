@@ -64,20 +64,24 @@ impl HistoryCodec for Cohere {
         set(&mut fields, "role", "assistant");
         set(&mut fields, "tool_calls", calls);
         texts::settle(&mut fields, &["content", "tool_plan"]);
-        fields.retain(|_, value| match value {
-            Value::Null => false,
-            Value::Array(list) => !list.is_empty(),
-            Value::String(text) => !text.is_empty(),
-            _ => true,
-        });
-        let is_empty = !["content", "tool_calls"].iter().any(|name| fields.contains_key(*name));
-        if is_empty { Vec::new() } else { vec![fields.into()] }
+        fields.retain(|_, value| !is_empty(value));
+        let has_content = fields.contains_key("content") || fields.contains_key("tool_calls");
+        if has_content { vec![fields.into()] } else { Vec::new() }
     }
 
     /// Encodes a user message. The service accepts images as URLs with `https:` or `data:`, and no other
     /// media items.
     fn encode_user(&self, contents: &[Content]) -> Value {
         Contents::new(&MEDIA).encode_user(contents)
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(list) => list.is_empty(),
+        Value::String(text) => text.is_empty(),
+        _ => false,
     }
 }
 
@@ -101,9 +105,14 @@ fn result_content(output: &ToolOutput) -> Value {
     if !output.content().iter().any(|content| document(content).is_some()) {
         return output_text(output, |content| result_text(&MEDIA, content)).into();
     }
-    let part =
-        |content: &Content| document(content).unwrap_or_else(|| text_part(&result_text(&MEDIA, content)));
-    output_parts(output, part, text_part).into()
+    output_parts(output, content_part, text_part).into()
+}
+
+fn content_part(content: &Content) -> Value {
+    match document(content) {
+        Some(document) => document,
+        None => text_part(&result_text(&MEDIA, content)),
+    }
 }
 
 fn document(content: &Content) -> Option<Value> {

@@ -1,6 +1,7 @@
 //! References in results. In the JSON of a result, the service reads a member `$ref` as the name of one of the result's
 //! parts. It refuses each request with another name, and the history keeps the result.
 
+use super::read::member;
 use super::spelling::{get, key, list};
 use serde_json::{Value, json};
 
@@ -10,12 +11,14 @@ use serde_json::{Value, json};
 pub(super) fn has_reference(value: &Value, names: &[String]) -> bool {
     match value {
         Value::Array(values) => values.iter().any(|value| has_reference(value, names)),
-        Value::Object(members) => members.iter().any(|(name, value)| {
-            if name != "$ref" {
-                return has_reference(value, names);
+        Value::Object(members) => {
+            if let Some(reference) = members.get("$ref")
+                && names.iter().all(|name| reference != name.as_str())
+            {
+                return true;
             }
-            !value.as_str().is_some_and(|reference| names.iter().any(|name| name == reference))
-        }),
+            members.iter().any(|(name, value)| name != "$ref" && has_reference(value, names))
+        }
         _ => false,
     }
 }
@@ -28,8 +31,8 @@ pub(super) fn references_to_text(part: &mut Value) {
     let mut names = Vec::new();
     for media in list(result, "parts").iter().filter_map(Value::as_object) {
         for field in ["inlineData", "fileData"] {
-            let name = get(media, field).and_then(|data| get(data.as_object()?, "displayName")?.as_str());
-            names.extend(name.map(str::to_owned));
+            let name = get(media, field).and_then(|data| member(data, "displayName"));
+            names.extend(name.and_then(Value::as_str).map(str::to_owned));
         }
     }
     match result.get_mut("response") {

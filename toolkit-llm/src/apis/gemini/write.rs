@@ -2,7 +2,7 @@
 //! a `Content`.
 
 use super::media::{MEDIA, content_part, media_part};
-use super::read::{WireResult, read_call, says_something};
+use super::read::{WireResult, member, read_call, says_something};
 use super::references::{has_reference, references_to_text};
 use super::spelling::{get, key, list};
 use super::{FACTS, Gemini};
@@ -96,20 +96,24 @@ impl DefinitionCodec for Gemini {
 
     /// Removes the definitions of the tools that answer the calls of `computerUse`, except for excluded functions.
     fn hosted_entry(&self, tool: &Value, entries: &mut Vec<Value>) -> Option<Value> {
-        if let Some(computer) = tool.as_object().and_then(|tool| get(tool, "computerUse")?.as_object()) {
+        if let Some(Value::Object(computer)) = member(tool, "computerUse") {
             let excluded = list(computer, "excludedPredefinedFunctions");
-            let functions = || COMPUTER.iter().filter(|name| !excluded.iter().any(|other| other == **name));
-            // The program's tools are in one entry: `{function_declarations: […]}`.
-            entries.retain_mut(|entry| {
-                let Some(own) = entry.get_mut("function_declarations").and_then(Value::as_array_mut) else {
-                    return true;
-                };
-                functions().for_each(|name| drop(take_named(own, name)));
-                !own.is_empty()
-            });
+            entries.retain_mut(|entry| remove_functions(entry, excluded));
         }
         Some(tool.clone())
     }
+}
+
+/// Removes the functions of `computerUse` from an entry, except for `excluded` ones. Returns whether anything is left.
+fn remove_functions(entry: &mut Value, excluded: &[Value]) -> bool {
+    // The program's tools are in one entry: `{function_declarations: […]}`.
+    let Some(Value::Array(own)) = entry.get_mut("function_declarations") else { return true };
+    for name in COMPUTER {
+        if !excluded.iter().any(|other| other == name) {
+            take_named(own, name);
+        }
+    }
+    !own.is_empty()
 }
 
 /// Converts an output schema. An output can be any value, but a dialect converts the root of a schema into an
@@ -137,14 +141,19 @@ fn output_schema(dialect: SchemaDialect, output: &Value) -> (Value, Vec<SchemaLo
 /// such a function is sent without a schema.
 fn has_no_properties(schema: &Value) -> bool {
     let Some(fields) = schema.as_object() else { return schema.is_null() };
-    fields.iter().all(|(keyword, value)| match keyword.as_str() {
+    fields.iter().all(|(keyword, value)| fits_no_properties(keyword, value))
+}
+
+/// Returns whether a keyword says nothing more than that a value is an object without properties.
+fn fits_no_properties(keyword: &str, value: &Value) -> bool {
+    match keyword {
         "type" => value.as_str().is_some_and(|kind| kind.eq_ignore_ascii_case("object")),
         "properties" => value.as_object().is_some_and(Fields::is_empty),
         "required" | "propertyOrdering" => value.as_array().is_some_and(Vec::is_empty),
         "additionalProperties" => *value == Value::Bool(false),
         "$schema" | "title" | "description" => true,
         _ => false,
-    })
+    }
 }
 
 fn is_typed(schema: &Value) -> bool {
@@ -165,11 +174,11 @@ impl ChoiceCodec for Gemini {
             // call, and in addition enforces the schemas.
             ToolChoice::Allowed { names, required: false } => ("VALIDATED", names),
         };
-        let mut config = json!({"mode": mode});
+        let mut calling = json!({"mode": mode});
         if !allowed.is_empty() {
-            config["allowedFunctionNames"] = allowed.iter().map(|name| names.spell(name)).collect();
+            calling["allowedFunctionNames"] = allowed.iter().map(|name| names.spell(name)).collect();
         }
-        let config = json!({"functionCallingConfig": config});
+        let config = json!({"functionCallingConfig": calling});
         let encoded = EncodedToolConfig::new(Fields::from_iter([("toolConfig".to_owned(), config)]));
         if mode == "NONE" { encoded } else { encoded.without_limit(wanted) }
     }
@@ -197,7 +206,7 @@ impl HistoryCodec for Gemini {
     fn write_part(&self, part: &Value) -> Option<Value> {
         let mut part = without_result(part.as_object().cloned().unwrap_or_default());
         texts::settle(&mut part, &["text"]);
-        says_something(&part).then(|| part.into())
+        if says_something(&part) { Some(part.into()) } else { None }
     }
 
     /// Writes a message for the next request. A message without parts is dropped, because the service refuses
@@ -213,18 +222,22 @@ impl HistoryCodec for Gemini {
     }
 
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
-        let text = Some(text).filter(|text| !text.is_empty()).map(|text| json!({"text": text}));
+        let mut parts = Vec::with_capacity(calls.len() + 1);
+        if !text.is_empty() {
+            parts.push(json!({"text": text}));
+        }
+        parts.extend(calls);
         let message = ReceivedMessage { fields: None, parts: Vec::new(), is_whole: true };
-        self.write_message(&message, text.into_iter().chain(calls).collect())
+        self.write_message(&message, parts)
     }
 
     /// Gives the first call of a message a placeholder if it has no signature. From the third generation on,
     /// models refuse such a call, but only they sign calls. The reference defines the placeholder for calls of
     /// other models. The other calls of a message never have signatures.
     fn complete_calls(&self, generation: Option<u32>, calls: &mut [Value]) {
+        let Some(Value::Object(first)) = calls.first_mut() else { return };
         let is_signed = generation.is_none_or(|number| number >= 3);
-        let first = calls.first_mut().and_then(Value::as_object_mut).filter(|_| is_signed);
-        if let Some(first) = first.filter(|first| get(first, "thoughtSignature").is_none()) {
+        if is_signed && get(first, "thoughtSignature").is_none() {
             set(first, "thoughtSignature", "skip_thought_signature_validator");
         }
     }
@@ -232,7 +245,7 @@ impl HistoryCodec for Gemini {
     /// Encodes a user message. The service refuses empty texts and empty messages.
     fn encode_user(&self, contents: &[Content]) -> Value {
         let mut parts: Vec<Value> = contents.iter().map(content_part).collect();
-        parts.retain(|part| part.get("text").is_none_or(|text| text != ""));
+        parts.retain(|part| part["text"] != "");
         if parts.is_empty() {
             parts.push(json!({"text": "(empty message)"}));
         }
@@ -251,17 +264,14 @@ fn without_result(mut part: Fields) -> Fields {
 /// If there are no ids, the service finds the call of a result by position. Sending a generated id with only
 /// the call or only the result would be an error. The reference has no rule for ids.
 fn sendable_id(id: &str) -> Option<&str> {
-    (!id.is_empty() && !ids::is_generated(id)).then_some(id)
+    if id.is_empty() || ids::is_generated(id) { None } else { Some(id) }
 }
 
 impl RepairCodec for Gemini {
     /// Lists the calls in a message of the model, and the results in any message.
     fn entries<'a>(&self, content: &'a Value) -> Vec<(usize, Entry<'a>)> {
         let is_of_model = text(content, "role") == "model";
-        part_entries(content, "parts", |part| match read_call(part, false).filter(|_| is_of_model) {
-            Some(call) => Some(Entry::Call(CallKey { id: call.id, name: Some(call.name) }, part)),
-            None => Some(Entry::Result(WireResult::from_part(part)?.key(), part)),
-        })
+        part_entries(content, "parts", |part| entry(part, is_of_model))
     }
 
     fn placeholder(&self, _call: &Value, key: &CallKey<'_>) -> Value {
@@ -283,6 +293,14 @@ impl RepairCodec for Gemini {
         }
         history
     }
+}
+
+/// Returns the call or the result in a part. Only messages of the model have calls.
+fn entry(part: &Value, is_of_model: bool) -> Option<Entry<'_>> {
+    if is_of_model && let Some(call) = read_call(part, false) {
+        return Some(Entry::Call(CallKey { id: call.id, name: Some(call.name) }, part));
+    }
+    Some(Entry::Result(WireResult::from_part(part)?.key(), part))
 }
 
 /// Returns the fields of a result. If it has no id, the service finds its call by position.
@@ -315,14 +333,17 @@ impl ResultCodec for Gemini {
         let table = FACTS.media_table(generation).unwrap_or(&MEDIA);
         let parts = results.iter().map(|result| encode_result(table, result, names));
         let mut messages = user_message("parts", parts.collect());
-        let attached = results.iter().zip(ids).flat_map(|(result, id)| {
+        let mut attached = Vec::new();
+        for (result, id) in results.iter().zip(ids) {
             let name = sanitize::name(FACTS.tools.names, names.spell(&result.name)).into_owned();
-            attachments(table, result, id, name)
-        });
-        let attached = attached.flat_map(|(label, content)| {
-            [Some(json!({"text": label})), media_of(content).map(|(_, media)| media_part(media))]
-        });
-        messages.extend(user_message("parts", attached.flatten().collect()));
+            for (label, content) in attachments(table, result, id, name) {
+                attached.push(json!({"text": label}));
+                if let Some((_, media)) = media_of(content) {
+                    attached.push(media_part(media));
+                }
+            }
+        }
+        messages.extend(user_message("parts", attached));
         messages
     }
 }
@@ -334,11 +355,14 @@ fn encode_result(table: &MediaTable, result: &ToolResult, names: &WireNames) -> 
     };
     let name = sanitize::name(FACTS.tools.names, names.spell(&result.name));
     let mut answer = self::result(sendable_id(result.call_id.as_str()), &name, response);
-    let contents = result.outcome.as_ref().map_or(&[][..], ToolOutput::content);
-    let media = contents.iter().filter_map(|content| accepted(table.results, content));
-    let media: Vec<Value> = media.map(|(_, media)| media_part(media)).collect();
-    if !media.is_empty() {
-        set(&mut answer, "parts", media);
+    let mut parts = Vec::new();
+    for content in result.outcome.as_ref().map_or(&[][..], ToolOutput::content) {
+        if let Some((_, media)) = accepted(table.results, content) {
+            parts.push(media_part(media));
+        }
+    }
+    if !parts.is_empty() {
+        set(&mut answer, "parts", parts);
     }
     json!({"functionResponse": answer})
 }

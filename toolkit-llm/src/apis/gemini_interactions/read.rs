@@ -45,8 +45,12 @@ impl ResponseCodec for GeminiInteractions {
 
 /// Reads a list of steps as one message. If generation stopped early (`is_cut`), the last step is incomplete.
 fn message(steps: &[Value], is_cut: bool) -> ReceivedMessage<'_> {
-    let read = |step, is_cut| is_call(step).then(|| read_call(step, is_cut));
-    ReceivedMessage { is_whole: false, ..ReceivedMessage::from_list(steps, is_cut, read) }
+    ReceivedMessage { is_whole: false, ..ReceivedMessage::from_list(steps, is_cut, read_call_step) }
+}
+
+/// Reads a step as a call. Returns `None` for other steps.
+pub(super) fn read_call_step(step: &Value, is_cut: bool) -> Option<WireCall<'_>> {
+    if is_call(step) { Some(read_call(step, is_cut)) } else { None }
 }
 
 fn body(fields: &Fields) -> Result<ReceivedMessage<'_>, WireError> {

@@ -1,7 +1,7 @@
 //! Streamed interactions. Steps are found by their index.
 
 use super::GeminiInteractions;
-use super::read::{is_call, read_call};
+use super::read::{is_call, read_call_step};
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
 use crate::json::error::event_fields;
@@ -9,10 +9,14 @@ use crate::json::fields::{append, list, push_text, set, text};
 use crate::json::{WireError, texts};
 use crate::response::FinishReason;
 use crate::stream::assembly::Assembly;
+use crate::stream::indexed::Receiver;
 use crate::stream::merge::overlay;
 use crate::stream::part::{PartCodec, StreamedPart};
 use crate::stream::parts::Parts;
 use serde_json::{Value, json};
+
+/// The fields of a status update that become fields of the response.
+const UPDATED: [&str; 3] = ["status", "usage", "continuation_token"];
 
 impl StreamCodec for GeminiInteractions {
     fn push(&self, stream: &mut Assembly, event: &Value) -> Result<(), WireError> {
@@ -28,9 +32,7 @@ impl StreamCodec for GeminiInteractions {
                 // Some servers write the fields of the interaction beside the type of the event.
                 let interaction = event.get("interaction").unwrap_or(event);
                 if let Value::Object(fields) = interaction {
-                    overlay(&mut stream.body, fields, |name, value| {
-                        !matches!(name, "steps" | "event_type" | "event_id") && !value.is_null()
-                    });
+                    overlay(&mut stream.body, fields, is_of_interaction);
                 }
                 if is_end && finish_reason(stream).is_none() {
                     set(&mut stream.body, "status", "completed");
@@ -44,12 +46,10 @@ impl StreamCodec for GeminiInteractions {
                 }
             }
             Some("interaction.status_update") => {
-                overlay(&mut stream.body, fields, |name, value| {
-                    matches!(name, "status" | "usage" | "continuation_token") && !value.is_null()
-                });
+                overlay(&mut stream.body, fields, |name, value| UPDATED.contains(&name) && !value.is_null());
             }
             Some("step.start") => {
-                if let Some(step) = event.get("step").filter(|step| step.is_object()) {
+                if let Some(step @ Value::Object(_)) = event.get("step") {
                     begin(stream.parts(), index, step);
                 }
             }
@@ -89,7 +89,7 @@ impl StreamCodec for GeminiInteractions {
 
 impl PartCodec for GeminiInteractions {
     fn part_call<'a>(&self, step: &'a Value) -> Option<WireCall<'a>> {
-        is_call(step).then(|| read_call(step, false))
+        read_call_step(step, false)
     }
 
     fn seal(&self, step: &mut StreamedPart, _is_complete: bool) {
@@ -97,6 +97,11 @@ impl PartCodec for GeminiInteractions {
             step.seal_arguments(&["arguments"], is_call(&step.json));
         }
     }
+}
+
+/// Returns whether a field is one of the interaction. The steps and the fields of the event are not.
+fn is_of_interaction(name: &str, value: &Value) -> bool {
+    !matches!(name, "steps" | "event_type" | "event_id") && !value.is_null()
 }
 
 /// Returns whether a step is a call of any tool, also of a tool that the service runs itself.
@@ -125,8 +130,11 @@ fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
         "arguments_delta" => "function_call",
         kind => kind,
     };
-    let begin = |parts: &mut Parts, index| begin(parts, index, &json!({"type": step}));
-    let Some(number) = parts.open_at(index, step == "function_call", is_any_call, begin) else { return };
+    let number = match parts.receiver_at(index, step == "function_call", is_any_call) {
+        Receiver::Open(number) => number,
+        Receiver::New(index) => begin(parts, index, &json!({"type": step})),
+        Receiver::Ended => return,
+    };
     let part = &mut parts[number];
     let is_hosted = step.ends_with("_call") && is_any_call(&part.json);
     if text(&part.json, "type") != step && !is_hosted {
@@ -164,11 +172,13 @@ fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
 /// they are joined.
 fn join(step: &mut Value, name: &str, block: &Value) {
     let block = &*texts::settled(block, &["text"]);
-    let is_text = text(block, "type") == "text";
-    match last(step, name).filter(|last| is_text && text(last, "type") == "text") {
-        Some(last) => push_text(last, &["text"], text(block, "text")),
-        None if block.is_object() => append(step, name, std::slice::from_ref(block)),
-        None => {}
+    if text(block, "type") == "text"
+        && let Some(last) = last(step, name)
+        && text(last, "type") == "text"
+    {
+        push_text(last, &["text"], text(block, "text"));
+    } else if block.is_object() {
+        append(step, name, std::slice::from_ref(block));
     }
 }
 
@@ -179,5 +189,5 @@ fn last<'a>(step: &'a mut Value, name: &str) -> Option<&'a mut Value> {
 /// Returns the finish reason, if the interaction has ended.
 fn finish_reason(stream: &Assembly) -> Option<FinishReason> {
     let status = stream.body.get("status")?.as_str()?;
-    (!matches!(status, "in_progress" | "queued")).then(|| FinishReason::parse(status))
+    if matches!(status, "in_progress" | "queued") { None } else { Some(FinishReason::parse(status)) }
 }

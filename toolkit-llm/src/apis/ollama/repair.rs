@@ -3,8 +3,8 @@
 use super::Ollama;
 use super::write::message;
 use crate::apis::chat_messages::read_call;
+use crate::call::id;
 use crate::call::pairing::{CallKey, Entry, NO_OUTPUT};
-use crate::call::{WireCall, id};
 use crate::codec::RepairCodec;
 use crate::facts::result_rule::ResultRule;
 use crate::json::fields::{list, text};
@@ -22,12 +22,14 @@ impl RepairCodec for Ollama {
                 vec![(0, Entry::Result(CallKey { id: id(message.get("tool_call_id")), name }, message))]
             }
             "assistant" => {
-                let calls =
-                    list(message, "tool_calls").iter().map(|json| (json, read_call::<Self>(json, false)));
-                let entry = |(json, call): (_, WireCall<'a>)| {
-                    (0, Entry::Call(CallKey { id: call.id, name: Some(call.name) }, json))
-                };
-                calls.map(entry).collect()
+                let calls = list(message, "tool_calls");
+                let mut entries = Vec::with_capacity(calls.len());
+                for json in calls {
+                    let call = read_call::<Self>(json, false);
+                    let key = CallKey { id: call.id, name: Some(call.name) };
+                    entries.push((0, Entry::Call(key, json)));
+                }
+                entries
             }
             _ => Vec::new(),
         }

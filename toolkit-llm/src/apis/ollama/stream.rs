@@ -31,7 +31,10 @@ impl StreamCodec for Ollama {
         for json in list(piece, "tool_calls") {
             let call = read_call::<Self>(json, false);
             let known = if call.name.is_empty() && !call.has_no_arguments() { parts.adopt() } else { None };
-            let number = known.unwrap_or_else(|| parts.begin(parts.next, json.clone()));
+            let number = match known {
+                Some(number) => number,
+                None => parts.begin(parts.next, json.clone()),
+            };
             parts.announce(number);
             if let (Some(_), Some(arguments)) = (known, call.input) {
                 set_at(&mut parts[number].json, &["function", "arguments"], arguments.clone());

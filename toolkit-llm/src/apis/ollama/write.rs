@@ -68,15 +68,26 @@ impl HistoryCodec for Ollama {
     /// Encodes a user message. All texts become one string, and the images are in a separate field. The
     /// server accepts neither other media items nor URLs.
     fn encode_user(&self, contents: &[Content]) -> Value {
-        let image = |content| accepted(MEDIA.messages, content).and_then(|(_, media)| base64(media));
-        let texts = contents.iter().filter(|content| image(content).is_none()).map(unsendable);
-        let mut message = json!({"role": "user", "content": texts.collect::<Vec<_>>().join("\n")});
-        let images: Vec<&str> = contents.iter().filter_map(image).collect();
+        let mut texts = Vec::new();
+        let mut images = Vec::new();
+        for content in contents {
+            match image(content) {
+                Some(image) => images.push(image),
+                None => texts.push(unsendable(content)),
+            }
+        }
+        let mut message = json!({"role": "user", "content": texts.join("\n")});
         if !images.is_empty() {
             message["images"] = images.into();
         }
         message
     }
+}
+
+/// Returns the Base64 of an image that the server accepts.
+fn image(content: &Content) -> Option<&str> {
+    let (_, media) = accepted(MEDIA.messages, content)?;
+    base64(media)
 }
 
 impl ToolMessages for Ollama {
@@ -109,5 +120,5 @@ pub(super) fn message(name: &str, id: Option<&str>, content: &str) -> Value {
 
 /// Returns the id if a provider assigned it, and `None` if this library generated it.
 fn sendable_id(id: &str) -> Option<&str> {
-    (!id.is_empty() && !ids::is_generated(id)).then_some(id)
+    if id.is_empty() || ids::is_generated(id) { None } else { Some(id) }
 }

@@ -34,15 +34,19 @@ impl Contents {
     /// Encodes a user message. If the message has only text, the content is a string, because many servers
     /// accept nothing else.
     pub(crate) fn encode_user(&self, contents: &[Content]) -> Value {
-        let text_part = |content| json!({"type": "text", "text": unsendable(content)});
-        let content = match contents {
-            [only] if self.part(only).is_none() => unsendable(only).into(),
-            _ => contents
-                .iter()
-                .map(|content| self.part(content).unwrap_or_else(|| text_part(content)))
-                .collect::<Value>(),
-        };
-        json!({"role": "user", "content": content})
+        if let [only] = contents
+            && self.part(only).is_none()
+        {
+            return json!({"role": "user", "content": unsendable(only)});
+        }
+        let mut parts = Vec::with_capacity(contents.len());
+        for content in contents {
+            parts.push(match self.part(content) {
+                Some(part) => part,
+                None => json!({"type": "text", "text": unsendable(content)}),
+            });
+        }
+        json!({"role": "user", "content": parts})
     }
 
     /// Encodes one `tool` message for each result. Tool messages may contain only text and must directly

@@ -11,19 +11,23 @@ use serde_json::{Value, json};
 impl RepairCodec for OpenAiChat {
     fn entries<'a>(&self, message: &'a Value) -> Vec<(usize, Entry<'a>)> {
         let by_id = |id| CallKey::of_id(call::id(id));
-        let entries = match text(message, "role") {
-            "tool" => vec![Entry::Result(by_id(message.get("tool_call_id")), message)],
-            "function" => vec![Entry::Result(by_name(message), message)],
+        match text(message, "role") {
+            "tool" => vec![(0, Entry::Result(by_id(message.get("tool_call_id")), message))],
+            "function" => vec![(0, Entry::Result(by_name(message), message))],
             "assistant" => {
                 let calls = list(message, "tool_calls").iter();
-                let calls: Vec<_> = calls.map(|call| Entry::Call(by_id(call.get("id")), call)).collect();
+                let mut entries: Vec<_> =
+                    calls.map(|call| (0, Entry::Call(by_id(call.get("id")), call))).collect();
                 // If a message has `tool_calls`, the older field `function_call` only repeats one of these calls.
-                let older = message.as_object().and_then(legacy).filter(|_| calls.is_empty());
-                calls.into_iter().chain(older.map(|call| Entry::Call(by_name(call), call))).collect()
+                if entries.is_empty()
+                    && let Some(call) = message.as_object().and_then(legacy)
+                {
+                    entries.push((0, Entry::Call(by_name(call), call)));
+                }
+                entries
             }
             _ => Vec::new(),
-        };
-        entries.into_iter().map(|entry| (0, entry)).collect()
+        }
     }
 
     fn placeholder(&self, _call: &Value, key: &CallKey<'_>) -> Value {

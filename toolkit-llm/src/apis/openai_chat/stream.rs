@@ -38,7 +38,10 @@ impl StreamCodec for OpenAiChat {
             // filters.
             None | Some(Value::Null) => Ok(()),
             Some(Value::Array(choices)) => {
-                choices.iter().enumerate().try_for_each(|(at, choice)| push_choice(stream, choice, at))
+                for (at, choice) in choices.iter().enumerate() {
+                    push_choice(stream, choice, at)?;
+                }
+                Ok(())
             }
             Some(_) => Err(WireError::new("choices", "a list of choices")),
         }
@@ -56,17 +59,19 @@ impl StreamCodec for OpenAiChat {
         let mut response = std::mem::take(&mut stream.body);
         let is_over = stream.is_over;
         let is_broken = stream.is_broken;
-        let choices = stream.messages.iter_mut().map(|(index, message)| {
-            let reason = message.around.get("finish_reason").and_then(Value::as_str);
-            let is_cut = reason.map_or(!is_over, |reason| FinishReason::parse(reason).may_be_cut());
+        let mut choices = Vec::with_capacity(stream.messages.len());
+        for (index, message) in &mut stream.messages {
+            let is_cut = match message.around.get("finish_reason").and_then(Value::as_str) {
+                Some(reason) => FinishReason::parse(reason).may_be_cut(),
+                None => !is_over,
+            };
             // Complete calls first: a call that was broken off and sent again is known by the whole one.
             for all in [false, true] {
                 close(message, is_cut || is_broken, all);
             }
             message.parts.release(false);
-            finish_choice(*index, message)
-        });
-        let choices: Vec<Value> = choices.collect();
+            choices.push(finish_choice(*index, message));
+        }
         set(&mut response, "object", "chat.completion");
         set(&mut response, "choices", choices);
         Value::Object(response)
@@ -99,29 +104,27 @@ fn push_choice(stream: &mut Assembly, json: &Value, at: usize) -> Result<(), Wir
     // A server without real streaming sends a complete message. If deltas came before, the complete message
     // only repeats them.
     let is_new = message.fields.is_empty() && message.parts.is_empty();
-    let whole = || fields.get("message").filter(|whole| is_new && whole.is_object());
-    if let Some(received) = delta.or_else(whole) {
-        let path = field(&path, if delta.is_some() { "delta" } else { "message" });
-        let received = texts::settled(received, &TEXTS);
-        let received = object(&received, &path, "an object")?;
+    let piece = match delta {
+        None if is_new => fields.get("message").filter(|whole| whole.is_object()),
+        delta => delta,
+    };
+    if let Some(piece) = piece {
+        let piece_path = field(&path, if delta.is_some() { "delta" } else { "message" });
+        let settled = texts::settled(piece, &TEXTS);
+        let received = object(&settled, &piece_path, "an object")?;
         // As in a complete message, a transcript is the text only if there is no content.
         let is_spoken = content_is_empty(&message.fields);
-        push_message(message, received, &path, delta.is_none())?;
-        for (is_reasoning, text) in text_pieces(received).into_iter().filter(|_| is_first) {
-            if is_spoken || is_reasoning || !content_is_empty(received) {
-                message.parts.say(is_reasoning, &text);
-            }
-        }
+        push_message(message, received, &piece_path, delta.is_none())?;
         if is_first {
+            for (is_reasoning, text) in text_pieces(received) {
+                if is_spoken || is_reasoning || !content_is_empty(received) {
+                    message.parts.say(is_reasoning, &text);
+                }
+            }
             let refusal = received.get("refusal").and_then(Value::as_str).unwrap_or_default();
             message.parts.add_text(StreamEvent::Refusal, refusal);
         }
     }
-    let is_kept = |name: &str, value: &Value| match name {
-        "index" | "delta" | "message" | "logprobs" => false,
-        "finish_reason" => value.as_str().is_some_and(|reason| !reason.is_empty()),
-        _ => true,
-    };
     overlay(&mut message.around, fields, is_kept);
     join(&mut message.around, fields, |name, _| name == "logprobs");
     let reason = text(json, "finish_reason");
@@ -129,6 +132,15 @@ fn push_choice(stream: &mut Assembly, json: &Value, at: usize) -> Result<(), Wir
         close(message, FinishReason::parse(reason).may_be_cut(), false);
     }
     Ok(())
+}
+
+/// Returns whether the last value of a field of the choices is kept.
+fn is_kept(name: &str, value: &Value) -> bool {
+    match name {
+        "index" | "delta" | "message" | "logprobs" => false,
+        "finish_reason" => value.as_str().is_some_and(|reason| !reason.is_empty()),
+        _ => true,
+    }
 }
 
 /// Adds a delta to the message. If `is_whole` is `true`, `delta` is a complete message.
@@ -142,7 +154,9 @@ fn push_message(
     match delta.get("tool_calls") {
         None | Some(Value::Null) => {}
         Some(Value::Array(pieces)) => {
-            pieces.iter().for_each(|json| piece::push(&mut message.parts, json, is_whole));
+            for json in pieces {
+                piece::push(&mut message.parts, json, is_whole);
+            }
         }
         Some(json @ Value::Object(_)) => piece::push(&mut message.parts, json, is_whole),
         Some(_) => return Err(WireError::new(field(path, "tool_calls"), "a list of calls")),

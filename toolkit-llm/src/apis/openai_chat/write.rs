@@ -82,8 +82,8 @@ impl HistoryCodec for OpenAiChat {
         if calls.is_empty() {
             // In requests, services refuse both an empty list and `null`, and a message without any content.
             fields.shift_remove("tool_calls");
-            let is_empty = |name: &&str| fields.get(*name).is_none_or(Value::is_null);
-            if ["content", "refusal", "audio"].iter().all(is_empty) {
+            let contents = ["content", "refusal", "audio"];
+            if contents.iter().all(|name| fields.get(*name).is_none_or(Value::is_null)) {
                 set(&mut fields, "content", "");
             }
         } else {

@@ -146,9 +146,9 @@ impl CallKind {
 
     /// Returns the kind of a call or a result with these extras.
     pub(super) fn of_extras(extras: &ProviderExtras) -> &'static Self {
-        let kind = extras.get(FACTS.name, "type");
+        let Some(Value::String(kind)) = extras.get(FACTS.name, "type") else { return &FUNCTION_CALL };
         let mut kinds = CLIENT.iter().chain([&CUSTOM_CALL]);
-        kinds.find(|known| kind.is_some_and(|kind| kind == known.call)).unwrap_or(&FUNCTION_CALL)
+        kinds.find(|known| kind == known.call).unwrap_or(&FUNCTION_CALL)
     }
 
     /// Returns whether the provider itself runs a call or a tool of this kind: in a container, with its own tool
@@ -169,14 +169,14 @@ impl CallKind {
 /// Returns the kind of a call to a tool that the provider defines. Returns `None` if the provider runs the call itself.
 pub(super) fn of_call(item: &Fields) -> Option<&'static CallKind> {
     let known = CLIENT.iter().find(|known| Some(known.call) == kind(item))?;
-    (!known.is_hosted(item)).then_some(known)
+    if known.is_hosted(item) { None } else { Some(known) }
 }
 
 /// Returns the kind of the call that a result answers, if the provider defines its tool. Returns `None` for the outputs
 /// of tools run by the provider itself.
 pub(crate) fn of_output(item: &Value) -> Option<&'static CallKind> {
     let known = CLIENT.iter().find(|known| known.output == text(item, "type"))?;
-    (text(item, "execution") != "server").then_some(known)
+    if text(item, "execution") == "server" { None } else { Some(known) }
 }
 
 /// Returns the name of the program's tool that runs the calls of the hosted tool `definition`. Returns `None` if the
@@ -187,7 +187,7 @@ pub(super) fn answered_by(definition: &Value) -> Option<&'static str> {
         kind => kind,
     };
     let known = CLIENT.iter().find(|known| known.definition == kind)?;
-    (!known.is_hosted(definition.as_object()?)).then_some(known.tool)
+    if known.is_hosted(definition.as_object()?) { None } else { Some(known.tool) }
 }
 
 /// Returns whether an item is the result of a call run by the program.
@@ -197,14 +197,19 @@ pub(crate) fn is_result(item: &Value) -> bool {
 
 /// Returns the call id in `item`. If `item` is a result, this is the id of the call that it answers.
 pub(crate) fn answered(item: &Value) -> &str {
-    let kind = text(item, "type");
-    let field = CLIENT.iter().find_map(|known| match known.ids {
-        [id, _] if known.call == kind => Some(id),
-        [_, id] if known.output == kind => Some(id),
-        _ => None,
-    });
-    match (text(item, "call_id"), field) {
-        ("", Some(field)) => text(item, field),
-        (id, _) => id,
+    let id = text(item, "call_id");
+    if !id.is_empty() {
+        return id;
     }
+    let kind = text(item, "type");
+    for known in &CLIENT {
+        let [in_call, in_result] = known.ids;
+        if known.call == kind {
+            return text(item, in_call);
+        }
+        if known.output == kind {
+            return text(item, in_result);
+        }
+    }
+    ""
 }

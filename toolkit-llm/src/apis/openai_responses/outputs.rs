@@ -124,13 +124,16 @@ fn write_function(item: &mut Fields, result: &ToolResult) -> Option<String> {
 /// Writes an output with media items as a list of contents, and any other output as a string, because every server
 /// accepts strings.
 fn write_custom(item: &mut Fields, result: &ToolResult) -> Option<String> {
-    let parts = contents(result);
-    if !parts.iter().any(|content| media_part(content).is_some()) {
+    let contents = contents(result);
+    if !contents.iter().any(|content| media_part(content).is_some()) {
         return write_text(item, result);
     }
+    let mut parts: Vec<Value> = contents.iter().map(content_part).collect();
     let message = result.output().map_or("", ToolOutput::message);
-    let message = Some(message).filter(|message| !message.is_empty()).map(text_part);
-    set(item, "output", parts.iter().map(content_part).chain(message).collect::<Value>());
+    if !message.is_empty() {
+        parts.push(text_part(message));
+    }
+    set(item, "output", parts);
     None
 }
 
@@ -148,51 +151,77 @@ fn write_patched(item: &mut Fields, result: &ToolResult) -> Option<String> {
 /// stderr, outcome}`, or a single such object. Instead of `outcome`, an object may have the field `exit_code`. Any
 /// other output becomes the standard output of a command with exit code 0.
 fn write_shell(item: &mut Fields, result: &ToolResult) -> Option<String> {
-    const FIELDS: [&str; 4] = ["stdout", "stderr", "outcome", "exit_code"];
-    let exit = |code: &Value| json!({"type": "exit", "exit_code": code});
-    let run = |stdout: &str, stderr: &str, outcome: Value| json!({"stdout": stdout, "stderr": stderr, "outcome": outcome});
-    let of_json = |value: &Value| {
-        let code = value.get("exit_code").filter(|code| code.is_i64()).unwrap_or(&Value::from(0)).clone();
-        let outcome = value.get("outcome").filter(|outcome| outcome.is_object()).cloned();
-        let is_run = FIELDS.iter().any(|name| value.get(name).is_some());
-        is_run.then(|| {
-            run(text(value, "stdout"), text(value, "stderr"), outcome.unwrap_or_else(|| exit(&code)))
-        })
+    let listed: Option<Vec<Value>> = match only_json(result) {
+        Some(Value::Array(list)) => list.iter().map(read_run).collect(),
+        Some(value) => read_run(&value).map(|run| vec![run]),
+        None => None,
     };
-    let listed = only_json(result).and_then(|json| match &json {
-        Value::Array(list) => list.iter().map(of_json).collect(),
-        value => of_json(value).map(|run| vec![run]),
-    });
-    let runs = listed.unwrap_or_else(|| match &result.outcome {
-        Ok(_) => vec![run(&message(result), "", exit(&0.into()))],
-        Err(error) if error.kind() == ErrorKind::TimedOut => {
+    let runs = match (listed, &result.outcome) {
+        (Some(runs), _) => runs,
+        (None, Ok(_)) => vec![run(&message(result), "", exit(&0.into()))],
+        (None, Err(error)) if error.kind() == ErrorKind::TimedOut => {
             vec![run("", error.message(), json!({"type": "timeout"}))]
         }
-        Err(error) => vec![run("", error.message(), exit(&1.into()))],
-    });
+        (None, Err(error)) => vec![run("", error.message(), exit(&1.into()))],
+    };
     set(item, "output", runs);
     None
+}
+
+/// Reads the output of a command in the provider's form. Returns `None` for other JSON.
+fn read_run(value: &Value) -> Option<Value> {
+    const FIELDS: [&str; 4] = ["stdout", "stderr", "outcome", "exit_code"];
+    if !FIELDS.iter().any(|name| value.get(name).is_some()) {
+        return None;
+    }
+    let outcome = match (value.get("outcome"), value.get("exit_code")) {
+        (Some(outcome @ Value::Object(_)), _) => outcome.clone(),
+        (_, Some(code)) if code.is_i64() => exit(code),
+        _ => exit(&0.into()),
+    };
+    Some(run(text(value, "stdout"), text(value, "stderr"), outcome))
+}
+
+fn run(stdout: &str, stderr: &str, outcome: Value) -> Value {
+    json!({"stdout": stdout, "stderr": stderr, "outcome": outcome})
+}
+
+fn exit(code: &Value) -> Value {
+    json!({"type": "exit", "exit_code": code})
 }
 
 /// Writes the screenshot, which is the last image of the output. All safety checks of the call count as
 /// acknowledged if the tool succeeds, because the tool has received them as arguments.
 fn write_screenshot(item: &mut Fields, result: &ToolResult) -> Option<String> {
-    let is_screenshot = |json: &Value| text(json, "type") == "computer_screenshot";
-    let shot = contents(result).iter().rev().find_map(|content| match content {
-        Content::Image(media) => Some(json!({"type": "computer_screenshot", "image_url": address(media)})),
-        Content::Json(json) => serde_json::from_str(json.as_str()).ok().filter(is_screenshot),
-        _ => None,
-    });
-    let output = result.output().filter(|_| shot.is_some());
+    let shot = screenshot(contents(result));
+    let output = if shot.is_some() { result.output() } else { None };
     set(item, "output", shot.unwrap_or_else(|| json!({"type": "computer_screenshot"})));
-    let checks = result.extras.get(FACTS.name, "pending_safety_checks");
-    if let Some(checks) = checks.filter(|_| !result.is_error()) {
+    if !result.is_error()
+        && let Some(checks) = result.extras.get(FACTS.name, "pending_safety_checks")
+    {
         set(item, "acknowledged_safety_checks", checks.clone());
     }
     let Some(output) = output else { return Some(message(result)) };
     let texts = output.content().iter().filter(|content| matches!(content, Content::Text(_)));
-    let texts = texts.map(Content::to_text).chain([output.message().into()]);
-    Some(texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n"))
+    let mut lines: Vec<_> = texts.map(Content::to_text).collect();
+    lines.push(output.message().into());
+    lines.retain(|line| !line.is_empty());
+    Some(lines.join("\n"))
+}
+
+/// Returns the last of the contents that is an image or a screenshot in the provider's form.
+fn screenshot(contents: &[Content]) -> Option<Value> {
+    for content in contents.iter().rev() {
+        if let Content::Image(media) = content {
+            return Some(json!({"type": "computer_screenshot", "image_url": address(media)}));
+        }
+        let Content::Json(json) = content else { continue };
+        let Ok(value) = serde_json::from_str(json.as_str()) else { continue };
+        if text(&value, "type") == "computer_screenshot" {
+            return Some(value);
+        }
+    }
+    None
 }
 
 /// Writes the answer to a request for approval. Only `true`, or an object with `approve: true`, approves the
@@ -200,10 +229,11 @@ fn write_screenshot(item: &mut Fields, result: &ToolResult) -> Option<String> {
 /// for the refusal.
 fn write_approval(item: &mut Fields, result: &ToolResult) -> Option<String> {
     let answer_text = message(result);
-    let answer = result.output().and_then(|_| serde_json::from_str::<Value>(&answer_text).ok());
+    let answer = serde_json::from_str(&answer_text);
     let (approve, reason) = match &answer {
-        Some(Value::Bool(approve)) => (*approve, ""),
-        Some(object @ Value::Object(_)) => (is_true(object, "approve"), text(object, "reason")),
+        _ if result.is_error() => (false, answer_text.as_str()),
+        Ok(Value::Bool(approve)) => (*approve, ""),
+        Ok(object @ Value::Object(_)) => (is_true(object, "approve"), text(object, "reason")),
         _ => (false, answer_text.as_str()),
     };
     set(item, "approve", approve);
@@ -216,7 +246,19 @@ fn write_approval(item: &mut Fields, result: &ToolResult) -> Option<String> {
 /// Writes the found tools. The output of `discover_tools` lists the tools with names, descriptions and
 /// parameters. A tool with a `type` is already in the provider's own JSON, and stays unchanged.
 fn write_found(item: &mut Fields, result: &ToolResult) -> Option<String> {
-    let as_tool = |found: &Value| match (found.get("type"), found.get("deferred")) {
+    set(item, "execution", "client");
+    set(item, "status", "completed");
+    let Some(Value::Array(tools)) = only_json(result) else {
+        set(item, "tools", json!([]));
+        return Some(message(result));
+    };
+    set(item, "tools", tools.iter().filter_map(found_tool).collect::<Value>());
+    None
+}
+
+/// Returns the definition of a found tool. Returns `None` for a tool that the model knows already.
+fn found_tool(found: &Value) -> Option<Value> {
+    match (found.get("type"), found.get("deferred")) {
         (Some(_), _) => Some(found.clone()),
         (None, Some(deferred)) if deferred != true => None,
         _ => Some(json!({
@@ -227,11 +269,5 @@ fn write_found(item: &mut Fields, result: &ToolResult) -> Option<String> {
             "strict": false,
             "defer_loading": true,
         })),
-    };
-    let found = only_json(result);
-    let tools = found.as_ref().and_then(Value::as_array);
-    set(item, "execution", "client");
-    set(item, "status", "completed");
-    set(item, "tools", tools.into_iter().flatten().filter_map(as_tool).collect::<Value>());
-    tools.is_none().then(|| message(result))
+    }
 }

@@ -127,22 +127,21 @@ pub(super) fn read_call(json: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     let fields = json.as_object()?;
     let kind = CallKind::of_item(fields)?;
     let status = text(json, "status");
-    let is_cut = status == "incomplete" || is_cut && (kind.call == FUNCTION || status != "completed");
+    let is_open = kind.call == FUNCTION || status != "completed";
     let name = if kind.tool.is_empty() { text(json, "name") } else { kind.tool };
     let (input, members) = match kind.arguments {
         [field] => (fields.get(*field), &[][..]),
         members => (None, members),
     };
     let call = WireCall::new(json, None, name, input, extras);
+    let is_cut = status == "incomplete" || is_cut && is_open;
     Some(WireCall { id: id(fields), members, is_custom: kind.call == CUSTOM, is_cut, ..call })
 }
 
 /// Returns the fields of a received call that are needed to write the call or its result into the next request.
 fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
-    let item = json.as_object();
-    let Some((item, kind)) = item.and_then(|item| Some((item, CallKind::of_item(item)?))) else {
-        return ProviderExtras::default();
-    };
+    let Some(item) = json.as_object() else { return ProviderExtras::default() };
+    let Some(kind) = CallKind::of_item(item) else { return ProviderExtras::default() };
     let mut extras = Fields::new();
     if kind.call != FUNCTION {
         set(&mut extras, "type", kind.call);
@@ -162,11 +161,15 @@ fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
 /// Some servers use a single id for the item and the call, and write it as `id`, the id of the item. Item ids
 /// begin with `fc_` and call ids with `call_`, so the prefix is replaced.
 fn id(fields: &Fields) -> Option<Cow<'_, str>> {
-    let of_item = || {
-        let id = call::id(fields.get("id"))?;
-        Some(id.strip_prefix("fc_").map(|rest| Cow::Owned(format!("call_{rest}"))).unwrap_or(id))
-    };
-    call::id(fields.get("call_id")).or_else(of_item)
+    let given = call::id(fields.get("call_id"));
+    if given.is_some() {
+        return given;
+    }
+    let id = call::id(fields.get("id"))?;
+    match id.strip_prefix("fc_") {
+        Some(rest) => Some(Cow::Owned(format!("call_{rest}"))),
+        None => Some(id),
+    }
 }
 
 /// Reads an item of a response as a call or an output of a hosted tool. Returns `None` for messages,
@@ -190,6 +193,9 @@ pub(super) fn read_hosted(item: &Value) -> Option<HostedPart> {
     let [_, arguments, output] = known.copied().unwrap_or_default();
     let mut call = HostedCall::from_part(item, kind, name, item.get(arguments));
     call.server = text(item, "server_label").to_owned();
-    let failed = item.get("error").filter(|error| !error.is_null());
-    Some(HostedPart::Call(call.with_output(failed.or_else(|| item.get(output)))))
+    let result = match item.get("error") {
+        None | Some(Value::Null) => item.get(output),
+        error => error,
+    };
+    Some(HostedPart::Call(call.with_output(result)))
 }

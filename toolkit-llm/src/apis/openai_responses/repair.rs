@@ -20,12 +20,14 @@ pub(super) const RESULTS: ResultRule =
 impl RepairCodec for OpenAiResponses {
     fn entries<'a>(&self, item: &'a Value) -> Vec<(usize, Entry<'a>)> {
         let given = Some(client::answered(item)).filter(|id| !id.is_empty());
-        let name = given.is_none().then_some("");
-        let entry = match read_call(item) {
-            Some(call) => Some(Entry::Call(CallKey { id: call.id, name }, item)),
-            None => is_result(item).then(|| Entry::Result(CallKey { id: given.map(Into::into), name }, item)),
-        };
-        entry.into_iter().map(|entry| (0, entry)).collect()
+        let name = if given.is_none() { Some("") } else { None };
+        if let Some(call) = read_call(item) {
+            return vec![(0, Entry::Call(CallKey { id: call.id, name }, item))];
+        }
+        if is_result(item) {
+            return vec![(0, Entry::Result(CallKey { id: given.map(Into::into), name }, item))];
+        }
+        Vec::new()
     }
 
     /// Creates a result without `status`, because nothing was completed, unless the service requires a `status`.
@@ -77,8 +79,12 @@ impl RepairCodec for OpenAiResponses {
         if is_continued || history.iter().any(|item| self.is_reference(item)) {
             return history;
         }
-        let programs = history.iter().filter(|item| text(item, "type") == "program");
-        let programs: HashSet<String> = programs.map(|item| text(item, "call_id").to_owned()).collect();
+        let mut programs: HashSet<String> = HashSet::new();
+        for item in &history {
+            if text(item, "type") == "program" {
+                programs.insert(text(item, "call_id").to_owned());
+            }
+        }
         let mut direct: HashSet<String> = HashSet::new();
         for (index, item) in history.iter_mut().enumerate() {
             let caller = item.get("caller").map_or("", |caller| text(caller, "caller_id"));
@@ -121,6 +127,6 @@ fn is_of_model(item: &Value) -> bool {
 }
 
 fn read_call(item: &Value) -> Option<WireCall<'_>> {
-    let is_client = || item.as_object().is_some_and(|item| client::of_call(item).is_some());
-    (matches!(text(item, "type"), FUNCTION | CUSTOM) || is_client()).then(|| read::read_call(item, false))?
+    let is_own = matches!(text(item, "type"), FUNCTION | CUSTOM);
+    if is_own || client::of_call(item.as_object()?).is_some() { read::read_call(item, false) } else { None }
 }

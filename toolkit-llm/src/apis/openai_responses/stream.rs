@@ -62,8 +62,9 @@ impl StreamCodec for OpenAiResponses {
 
     /// Some servers end the stream without the event that ends the response.
     fn done(&self, stream: &mut Assembly) {
-        let mut items = stream.messages.values().flat_map(|message| message.parts.iter()).peekable();
-        if !stream.is_over && items.peek().is_some() && items.all(|item| item.is_done) {
+        let Some(message) = stream.messages.get(&0) else { return };
+        let is_done = !message.parts.is_empty() && message.parts.iter().all(|item| item.is_done);
+        if is_done && !stream.is_over {
             set(&mut stream.body, "status", "completed");
             stream.is_over = true;
         }
@@ -98,9 +99,8 @@ impl PartCodec for OpenAiResponses {
     /// Sets blank arguments of a complete call to `{}`, as the service does. Otherwise, the call would look
     /// cut off.
     fn settle(&self, call: &mut Value) {
-        if read_call(call, false)
-            .is_some_and(|read| read.is_blank() && !read.is_cut && read.name == text(call, "name"))
-        {
+        let Some(read) = read_call(call, false) else { return };
+        if read.is_blank() && !read.is_cut && read.name == text(call, "name") {
             call["arguments"] = "{}".into();
         }
     }
@@ -120,7 +120,10 @@ fn push_text(stream: &mut Assembly, name: &str, event: &Value) {
     };
     let Some((kind, place)) = item::place(name, event) else { return };
     let field = if is_whole { place.text } else { "delta" };
-    let Some(piece) = event.get(field).filter(|text| !text.is_null()).map(texts::whole) else { return };
+    let piece = match event.get(field) {
+        None | Some(Value::Null) => return,
+        Some(text) => texts::whole(text),
+    };
     let parts = stream.parts();
     let index = event.get("output_index").and_then(Value::as_u64);
     let key = PartKey { item: text(event, "item_id"), index, call: text(event, "call_id"), kind };
@@ -129,22 +132,28 @@ fn push_text(stream: &mut Assembly, name: &str, event: &Value) {
         return;
     }
     let is_arguments = kind == FUNCTION && !piece.is_empty();
-    let is_late = |number: &usize| is_arguments && parts[*number].is_done && parts.is_blank(*number);
-    let known = known.filter(|number| !is_late(number));
-    let adopted = if is_arguments && known.is_none() { parts.adopt() } else { None };
-    let number = adopted.unwrap_or_else(|| find::known_or_new(parts, known, &key));
-    let known = parts[number].texts.entry(place).or_default();
+    let receiver = match known {
+        // Arguments that come late may belong to another call.
+        Some(number) if is_arguments && parts[number].is_done && parts.is_blank(number) => None,
+        known => known,
+    };
+    let adopted = if is_arguments && receiver.is_none() { parts.adopt() } else { None };
+    let number = match adopted {
+        Some(number) => number,
+        None => find::known_or_new(parts, receiver, &key),
+    };
+    let written = parts[number].texts.entry(place).or_default();
     // Some servers end a text without repeating it.
-    if is_whole && item::content(&(*piece).into()) < item::content(&known.as_str().into()) {
+    if is_whole && item::content(&(*piece).into()) < item::content(&written.as_str().into()) {
         return;
     }
-    let is_new = !is_whole || known.is_empty();
+    let is_new = !is_whole || written.is_empty();
     // Pieces of the old text cannot be taken back.
-    let is_other = is_whole && !piece.starts_with(known.as_str());
+    let is_other = is_whole && !piece.starts_with(written.as_str());
     if is_whole {
-        known.clear();
+        written.clear();
     }
-    known.push_str(&piece);
+    written.push_str(&piece);
     parts[number].has_pieces |= is_whole && kind == CUSTOM;
     if is_other {
         parts.stop_arguments(number);
@@ -164,8 +173,10 @@ fn set_response(stream: &mut Assembly, event: &Fields) {
 
 /// Records an error that the service reported instead of a complete response.
 fn fail(stream: &mut Assembly, event: &Fields) -> WireError {
-    let error = event.get("error").filter(|error| !error.is_null());
-    let error = error.cloned().unwrap_or_else(|| only(event, |name, _| name != "type").into());
+    let error = match event.get("error") {
+        None | Some(Value::Null) => only(event, |name, _| name != "type").into(),
+        Some(error) => error.clone(),
+    };
     set(&mut stream.body, "error", error);
     no_response("", reported_error(event))
 }
@@ -225,14 +236,17 @@ fn close_all(stream: &mut Assembly) {
         parts.seal(number, is_complete);
     }
     // Free text that ended before the connection broke is complete.
-    let is_cut = |last: &usize| !is_complete && (is_over || !is_open_text(&parts[*last]));
-    if let Some(last) = parts.last().filter(is_cut) {
+    if !is_complete
+        && let Some(last) = parts.last()
+        && (is_over || !is_open_text(&parts[last]))
+    {
         parts.cut(last);
     }
     parts.close_all(false);
     parts.release(false);
     // The last item of an incomplete response is read as cut off, unless its status or its text says otherwise.
-    if let Some(last) = parts.last().map(|last| &mut parts[last]).filter(|_| !is_complete) {
+    if !is_complete && let Some(number) = parts.last() {
+        let last = &mut parts[number];
         match last.json.get("arguments") {
             _ if is_open_text(last) => last.set("status", "completed"),
             Some(object @ Value::Object(_))

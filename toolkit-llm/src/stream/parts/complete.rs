@@ -23,22 +23,29 @@ impl Parts {
         }
         self.parts.retain(is_kept);
         self.parts.sort_by_key(|part| part.position);
-        let is_complete = |number: &usize| is_complete(self.codec, &self[*number]);
-        let complete: Vec<usize> = (0..self.len()).filter(is_complete).collect();
-        complete.into_iter().for_each(|number| self.add_complete(number));
+        for number in 0..self.len() {
+            if is_complete(self.codec, &self[number]) {
+                self.add_complete(number);
+            }
+        }
     }
 
     /// Returns copies of the calls that became complete since the last call of this method, and of the complete parts
     /// before them.
     pub(crate) fn take_complete(&mut self) -> Self {
         let Self { parts, order: CallOrder { complete, .. }, .. } = self;
-        let last = complete.iter().map(|number| &parts[*number]).filter(|part| part.is_yielded());
-        let last = last.map(|part| part.position).max();
-        let (new, later): (Vec<usize>, Vec<usize>) =
-            complete.iter().partition(|number| Some(parts[**number].position) <= last);
-        *complete = later;
-        let parts = new.into_iter().map(|number| parts[number].clone()).collect();
-        Self { parts, ..Self::new(self.codec, Value::Null, false) }
+        let calls = complete.iter().filter(|number| parts[**number].is_yielded());
+        let last_call = calls.map(|number| parts[*number].position).max();
+        let mut new = Vec::new();
+        for number in std::mem::take(complete) {
+            let part = &parts[number];
+            if Some(part.position) <= last_call {
+                new.push(part.clone());
+            } else {
+                complete.push(number);
+            }
+        }
+        Self { parts: new, ..Self::new(self.codec, Value::Null, false) }
     }
 
     /// Removes all parts except the complete ones. The numbers of the parts change.
@@ -52,18 +59,24 @@ impl Parts {
     /// part is a complete call, its arguments are written as text. Otherwise, the call would look cut off.
     pub(crate) fn take_json(&mut self, is_cut: bool) -> Vec<Value> {
         self.arrange(|part| !part.returned.is_dropped);
-        if let Some(last) = self.latest().filter(|_| is_cut) {
-            let call = self.codec.part_call(&self[last].json).filter(|call| !call.is_custom);
-            let text = call.and_then(|call| match call.arguments() {
-                _ if call.is_blank() => Some("{}".to_owned()),
-                Arguments::Object(object) => Some(object.to_string()),
-                Arguments::Text(_) => None,
-            });
-            if let Some(text) = text {
-                self.set_arguments(last, &text);
-            }
+        if is_cut
+            && let Some(last) = self.latest()
+            && let Some(text) = self.object_as_text(last)
+        {
+            self.set_arguments(last, &text);
         }
         self.parts.iter_mut().map(|part| part.json.take()).collect()
+    }
+
+    /// Returns the arguments of a call as text, if they are an object or missing.
+    fn object_as_text(&self, number: usize) -> Option<String> {
+        let call = self.codec.part_call(&self[number].json)?;
+        match call.arguments() {
+            _ if call.is_custom => None,
+            _ if call.is_blank() => Some("{}".to_owned()),
+            Arguments::Object(object) => Some(object.to_string()),
+            Arguments::Text(_) => None,
+        }
     }
 
     /// Takes the calls that were returned by events, in the order of the parts.

@@ -1,7 +1,7 @@
 //! When the calls of a message are returned, and in which order.
 
 use super::Parts;
-use crate::call::{WireCall, ids};
+use crate::call::ids;
 use crate::stream::event::StreamEvent;
 use crate::stream::part::StreamedPart;
 use crate::stream::scan::ObjectScanner;
@@ -28,10 +28,10 @@ impl Parts {
     fn is_new(&mut self, number: usize) -> bool {
         let Self { codec, parts, known_calls, .. } = self;
         let part = &mut parts[number];
-        let mut is_new = |call: WireCall<'_>| !call.name.is_empty() && known_calls.add_streamed(&call);
-        part.returned.is_dropped =
-            !part.is_yielded() && codec.part_call(&part.json).is_some_and(|call| !is_new(call));
-        !part.returned.is_dropped
+        let call = if part.is_yielded() { None } else { codec.part_call(&part.json) };
+        let is_new = call.is_none_or(|call| !call.name.is_empty() && known_calls.add_streamed(&call));
+        part.returned.is_dropped = !is_new;
+        is_new
     }
 
     /// Returns a complete call, and the calls that have waited for it. If an earlier call is not complete, the call
@@ -42,7 +42,9 @@ impl Parts {
             return;
         }
         self.add_call(number);
-        while let Some(next) = self.order.waiting.first().copied().filter(|next| !self.must_wait(*next)) {
+        while let Some(next) = self.order.waiting.first().copied()
+            && !self.must_wait(next)
+        {
             self.order.waiting.remove(&next);
             self.add_call(next);
         }
@@ -54,16 +56,12 @@ impl Parts {
         if !self.codec.facts().results.in_call_order {
             return false;
         }
-        let is_to_come =
-            |part: &StreamedPart| !part.name.is_empty() && !part.is_yielded() && !part.returned.is_dropped;
-        let has_no_id =
-            |part: &StreamedPart| part.returned.id.as_ref().is_some_and(|id| ids::is_generated(id.as_str()));
         while self.order.settled < number && !is_to_come(&self[self.order.settled]) {
             self.order.settled += 1;
         }
-        let is_before =
-            |earlier: &StreamedPart| is_to_come(earlier) && (has_no_id(earlier) || has_no_id(&self[number]));
-        self[self.order.settled.min(number)..number].iter().any(is_before)
+        let own_has_no_id = has_no_id(&self[number]);
+        let mut earlier = self[self.order.settled.min(number)..number].iter().filter(|part| is_to_come(part));
+        earlier.any(|part| own_has_no_id || has_no_id(part))
     }
 
     /// Adds the event for a complete call, unless the call was returned before.
@@ -77,11 +75,9 @@ impl Parts {
         self.announce(number);
         let part = &mut self.parts[number];
         self.codec.settle(&mut part.json);
-        let call = self.codec.part_call(&part.json).and_then(|call| {
-            let id = call.id.as_deref()?.into();
-            Some(call.into_call(id))
-        });
-        let Some(call) = call else { return };
+        let Some(received) = self.codec.part_call(&part.json) else { return };
+        let Some(id) = received.id.as_deref().map(Into::into) else { return };
+        let call = received.into_call(id);
         part.returned.call = Some(call.clone());
         self.events.push(StreamEvent::Call(call));
         self.add_complete(number);
@@ -97,13 +93,13 @@ impl Parts {
         held.sort_by_key(|number| (self.is_blank(*number), self.may_be_cut(*number), *number));
         held.retain(|number| self.is_new(*number));
         held.sort_unstable();
-        let last = self.last().filter(|_| is_cut);
+        let last = if is_cut { self.last() } else { None };
         for number in held {
             if Some(number) == last {
                 self.cut(number);
             }
-            let may_own = |name: &str| name.is_empty() || name == self[number].name;
-            if self.is_blank(number) && orphans.iter().any(|name| may_own(name)) {
+            let own_name = &self[number].name;
+            if self.is_blank(number) && orphans.iter().any(|name| name.is_empty() || name == own_name) {
                 self.set_arguments(number, "{");
             }
             self.yield_call(number);
@@ -135,19 +131,35 @@ impl Parts {
 
     /// Returns whether a call in the final response has the arguments `text`, or longer ones.
     fn is_listed(&self, text: &str) -> bool {
-        let has_text = |part: &StreamedPart| {
-            let call =
-                self.codec.part_call(&part.json).filter(|call| part.is_listed && !call.name.is_empty());
-            call.is_some_and(|call| call.arguments().into_text().starts_with(text))
-        };
-        self.parts.iter().any(has_text)
+        for part in &self.parts {
+            if part.is_listed
+                && let Some(call) = self.codec.part_call(&part.json)
+                && !call.name.is_empty()
+                && call.arguments().into_text().starts_with(text)
+            {
+                return true;
+            }
+        }
+        false
     }
+}
+
+/// Returns whether a part is a call that is in the response and not returned yet.
+fn is_to_come(part: &StreamedPart) -> bool {
+    !part.name.is_empty() && !part.is_yielded() && !part.returned.is_dropped
+}
+
+/// Returns whether the API gave no id to a call.
+fn has_no_id(part: &StreamedPart) -> bool {
+    part.returned.id.as_ref().is_some_and(|id| ids::is_generated(id.as_str()))
 }
 
 /// Returns whether a text is neither JSON nor the beginning of an object.
 fn is_fragment(text: &str) -> bool {
     let mut scan = ObjectScanner::default();
     scan.push(text);
-    let is_json = || extract_object(text).is_some() || serde_json::from_str::<IgnoredAny>(text).is_ok();
-    !scan.is_open() && !is_json()
+    if scan.is_open() || extract_object(text).is_some() {
+        return false;
+    }
+    serde_json::from_str::<IgnoredAny>(text).is_err()
 }

@@ -12,22 +12,30 @@ use serde_json::{Value, json};
 /// Adds a piece of a call. If `is_whole` is `true`, the piece is a complete call.
 pub(super) fn push(parts: &mut Parts, json: &Value, is_whole: bool) {
     let piece = read_call(json, false);
-    let known = find(parts, &piece).filter(|_| !is_whole);
-    let is_repeated = || known.is_some_and(|number| is_repeated_by(&parts[number], &piece));
-    let has_owner = is_whole || !piece.name.is_empty() || text_of(&piece).is_empty() || is_repeated();
-    let known = if has_owner { known } else { parts.receiver(known) };
+    let placed = if is_whole { None } else { find(parts, &piece) };
+    let has_owner = is_whole
+        || !piece.name.is_empty()
+        || text_of(&piece).is_empty()
+        || placed.is_some_and(|number| is_repeated_by(&parts[number], &piece));
+    let known = if has_owner { placed } else { parts.receiver(placed) };
     if known.is_none() && !is_whole && is_empty(&piece) {
         return;
     }
-    let number = known.unwrap_or_else(|| begin(parts, &piece));
+    let number = match known {
+        Some(number) => number,
+        None => begin(parts, &piece),
+    };
     // Once the model continues with another call, no further arguments arrive for the earlier one.
-    if let Some(earlier) = parts.known.current.replace(number).filter(|earlier| *earlier != number)
+    if let Some(earlier) = parts.known.current.replace(number)
+        && earlier != number
         && parts[earlier].is_complete()
         && !parts.is_blank(earlier)
     {
         parts.close(earlier, false);
     }
-    if let Some(id) = piece.id.as_deref().filter(|_| parts[number].key.call.is_empty()) {
+    if let Some(id) = piece.id.as_deref()
+        && parts[number].key.call.is_empty()
+    {
         parts.learn(number, &PartKey { call: id, ..PartKey::default() });
         // Once a call is announced, its id does not change.
         if !parts[number].is_announced() {
@@ -98,12 +106,13 @@ fn is_repeated_by(part: &StreamedPart, piece: &WireCall<'_>) -> bool {
         None => !part.key.call.is_empty() || piece.index.is_some(),
     };
     let is_same_name = piece.name.is_empty() || piece.name == part.name;
-    let text = text_of(piece);
-    let is_same_text = || match text.trim() {
+    if !is_same_call || !is_same_name {
+        return false;
+    }
+    match text_of(piece).trim() {
         "" => part.text.trim().is_empty(),
         text => text == part.text.trim() || part.is_complete() && is_same_object(text, &part.text),
-    };
-    is_same_call && is_same_name && is_same_text()
+    }
 }
 
 /// Returns whether the piece begins the real arguments after an empty object. Some servers send `{}` first.
@@ -123,8 +132,8 @@ fn add(part: &mut StreamedPart, piece: &WireCall<'_>) {
     let (Some(fields), Some(received)) = (part.json.as_object_mut(), piece.json.as_object()) else { return };
     overlay(fields, received, |name, _| is_unknown(name));
     let kind = if piece.is_custom { "custom" } else { "function" };
-    let inner = received.get(kind).and_then(Value::as_object);
-    if let Some(inner) = inner.filter(|inner| inner.keys().any(|name| is_unknown(name)))
+    if let Some(Value::Object(inner)) = received.get(kind)
+        && inner.keys().any(|name| is_unknown(name))
         && let Some(unknown) = fields.entry(kind).or_insert_with(|| json!({})).as_object_mut()
     {
         overlay(unknown, inner, |name, _| is_unknown(name));
