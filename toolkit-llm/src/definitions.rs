@@ -242,7 +242,7 @@ impl Definitions {
     /// Returns the definitions as a JSON value, which all clones share.
     #[must_use]
     pub fn value(&self) -> &Value {
-        self.tools.value.get_or_init(|| serde_json::from_str(self.as_json()).unwrap_or_default())
+        self.tools.value.get_or_init(|| self.as_json().parse().unwrap_or_default())
     }
 
     /// Returns the definitions as a JSON value of their own.

@@ -106,7 +106,7 @@ fn message(result: &ToolResult) -> String {
 /// Returns the JSON value of an output that consists of a single JSON value. Returns `None` for other outputs.
 fn only_json(result: &ToolResult) -> Option<Value> {
     match result.output()?.content() {
-        [Content::Json(json)] => serde_json::from_str(json.as_str()).ok(),
+        [Content::Json(json)] => json.as_str().parse().ok(),
         _ => None,
     }
 }
@@ -180,7 +180,7 @@ fn write_screenshot(item: &mut Fields, result: &ToolResult) -> Option<String> {
     let is_screenshot = |json: &Value| text(json, "type") == "computer_screenshot";
     let shot = contents(result).iter().rev().find_map(|content| match content {
         Content::Image(media) => Some(json!({"type": "computer_screenshot", "image_url": address(media)})),
-        Content::Json(json) => serde_json::from_str(json.as_str()).ok().filter(is_screenshot),
+        Content::Json(json) => json.as_str().parse().ok().filter(is_screenshot),
         _ => None,
     });
     let output = result.output().filter(|_| shot.is_some());
