@@ -83,7 +83,7 @@ mod tests {
             for (before, kept) in [("", ""), ("\\", ""), (r"\\", r"\"), (r"\\\", r"\"), (r"\n", "\n")] {
                 let text = format!("{{\"a{before}{control}b\": \"{before}{control}\"}}\n");
                 let repaired = repair(&text).unwrap_or_else(|| text.clone());
-                let value: serde_json::Value = serde_json::from_str(&repaired).unwrap();
+                let value: Value = serde_json::from_str(&repaired).unwrap();
                 assert_eq!(
                     value,
                     serde_json::json!({format!("a{kept}{control}b"): format!("{kept}{control}")})
@@ -98,7 +98,7 @@ mod tests {
         let wrappers: [fn(&str) -> String; 4] = [
             |text| format!(" {text}\n"),
             |text| format!("```json\n{text}\n```"),
-            |text| serde_json::Value::from(text).to_string(),
+            |text| Value::from(text).to_string(),
             |text| format!("[ {text}\n]"),
         ];
         let without = |order: &[usize], step: usize| order.strip_prefix(&[step]).unwrap_or(order).to_vec();

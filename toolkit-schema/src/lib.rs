@@ -77,7 +77,7 @@ pub mod __private {
     pub use crate::number::Decimal;
     pub use crate::order::{distinct, sort_by, sort_names};
     pub use crate::property_names::{rename_members, rename_properties};
-    pub use crate::reader::{Arguments, ReadError, Reader};
+    pub use crate::reader::{Arguments, RAW_VALUE, ReadError, Reader};
     pub use crate::reference::{LoopExits, fit_references};
     pub use crate::tidy::{constants_to_enum, remove_description, tidy_arguments, with_notes};
     pub use crate::words::{shorten, shorten_to, value_in_words};
