@@ -5,6 +5,7 @@
 //! fast path fails, slower code reads the arguments by the contract first. It coerces near misses, such as `"5"` for an
 //! integer, and reports all violations.
 
+mod aliases;
 pub mod constraints;
 mod decode;
 mod default;
@@ -14,6 +15,7 @@ mod parameter_types;
 mod read;
 mod struct_args;
 
+pub(crate) use aliases::Aliases;
 pub(crate) use decode::decode;
 pub use default::{
     DefaultByContainer, DefaultBySerialize, DefaultByVariant, DefaultJson, PlainVariants, default_value,

@@ -14,9 +14,9 @@ use declaration::{DefinitionCodec, DefinitionEncoder, EncodedDefinition, Spellin
 pub use limits::LimitExceeded;
 pub use options::DefinitionOptions;
 pub use report::{DefinitionLoss, DefinitionReport, RenamedParameter};
+use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
-use serde_json::value::{RawValue, to_raw_value};
 use std::borrow::{Borrow, Cow};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -24,7 +24,7 @@ pub use strict::{NotStrict, StrictTools};
 pub use tool_config::EncodedToolConfig;
 use toolkit_core::definition::{ToolDefinition, parameter_names};
 use toolkit_core::name::WireNames;
-use toolkit_schema::__private::sort_by;
+use toolkit_schema::__private::{RAW_VALUE, sort_by};
 use toolkit_schema::{SchemaDialect, SchemaLoss};
 
 /// The rendered JSON of one definition. It is reused until the spelling of the tool name or the strictness of
@@ -179,15 +179,13 @@ pub struct Definitions {
 /// The same JSON as text and as value. Each is made from the other when it is first needed.
 #[derive(Default)]
 struct Rendered {
-    json: OnceLock<Box<RawValue>>,
+    json: OnceLock<String>,
     value: OnceLock<Value>,
 }
 
 impl Definitions {
     fn new(json: String, report: DefinitionReport, codec: &'static dyn DefinitionCodec) -> Self {
-        let tools = Rendered::default();
-        // The text is a list, so it is valid.
-        RawValue::from_string(json).into_iter().for_each(|json| drop(tools.json.set(json)));
+        let tools = Rendered { json: json.into(), ..Rendered::default() };
         Self { tools: Arc::new(tools), report: Arc::new(report), codec }
     }
 
@@ -231,18 +229,13 @@ impl Definitions {
     /// Returns the definitions as a JSON string.
     #[must_use]
     pub fn as_json(&self) -> &str {
-        self.raw().get()
-    }
-
-    fn raw(&self) -> &RawValue {
-        let text = || self.tools.value.get().and_then(|value| to_raw_value(value).ok());
-        self.tools.json.get_or_init(|| text().unwrap_or_else(|| RawValue::NULL.to_owned()))
+        self.tools.json.get_or_init(|| self.tools.value.get().unwrap_or(&Value::Null).to_string())
     }
 
     /// Returns the definitions as a JSON value, which all clones share.
     #[must_use]
     pub fn value(&self) -> &Value {
-        self.tools.value.get_or_init(|| serde_json::from_str(self.as_json()).unwrap_or_default())
+        self.tools.value.get_or_init(|| self.as_json().parse().unwrap_or_default())
     }
 
     /// Returns the definitions as a JSON value of their own.
@@ -260,7 +253,10 @@ impl Definitions {
 
 impl Serialize for Definitions {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.raw().serialize(serializer)
+        // The text is JSON, so it is written as it is, in the form of a `RawValue`, which would read it once more.
+        let mut raw = serializer.serialize_struct(RAW_VALUE, 1)?;
+        raw.serialize_field(RAW_VALUE, self.as_json())?;
+        raw.end()
     }
 }
 

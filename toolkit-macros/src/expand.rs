@@ -54,7 +54,7 @@ fn tool_expr(model: &Model<'_>) -> TokenStream {
     let Model { draft, name, description, .. } = model;
     let params = params::specs(model);
     let namespace = model.namespace.as_ref().map(|namespace| quote!(.with_namespace(#namespace)));
-    let is_async = draft.sig.asyncness.map(|_| quote!(.with_async()));
+    let new = Ident::new(if draft.sig.asyncness.is_some() { "new_async" } else { "new" }, Span::call_site());
     let timeout = draft.attr.timeout.map(|limit| {
         let seconds = limit.as_secs();
         let nanos = limit.subsec_nanos();
@@ -82,8 +82,8 @@ fn tool_expr(model: &Model<'_>) -> TokenStream {
     let kind = if draft.generics().is_some() { quote!(let) } else { quote!(static) };
     quote! {
         #kind __CELL: __toolkit::ToolCell = __toolkit::ToolCell::new();
-        __toolkit::Function::new(#name, #description, #params, #call, #output_schema)
-            #namespace #is_async #timeout #metadata #needs #struct_args
+        __toolkit::Function::#new(#name, #description, #params, #call, #output_schema)
+            #namespace #timeout #metadata #needs #struct_args
             .tool(&__CELL)
     }
 }

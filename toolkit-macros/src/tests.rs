@@ -234,7 +234,7 @@ fn documentation_of_macros_is_read() {
             fn add(a: i64) -> i64 { a }
         },
     );
-    for text in [r#""Adds 2 numbers, true.""#, r#""The first""#] {
+    for text in [r#""Adds 2 numbers, true.""#, r#""a\nThe first""#] {
         assert!(expansion.contains(text), "{expansion}");
     }
 }
@@ -263,7 +263,7 @@ fn block_comments_are_parsed_like_line_comments() {
             fn add(a: i64) -> i64 { a }
         },
     );
-    for text in [r#""Adds.""#, r#""The first""#] {
+    for text in [r#""Adds.""#, r#""a\nThe first""#] {
         assert!(expansion.contains(text), "{expansion}");
     }
 }

@@ -1,10 +1,10 @@
 //! Constraints on a value beyond its type: bounds, lengths, patterns, formats.
 
-use crate::format;
 use crate::json::{Json, Kind};
 use crate::number::Decimal;
 use crate::order::distinct;
 use crate::pattern::is_match;
+use crate::{encoding, format};
 use serde_json::Value;
 
 /// Returns the first keyword of `schema` that `value` violates. The type of `value` must already be correct.
@@ -12,7 +12,7 @@ use serde_json::Value;
 /// `contentEncoding` counts if it is a promise, as of Rust types: elsewhere it is an annotation (JSON Schema 2020-12
 /// Validation, 8).
 pub(crate) fn broken(schema: &Value, value: &Json<'_>, is_encoding_promised: bool) -> Option<&'static str> {
-    let is_encoded = |text: &str, encoding: &str| !is_encoding_promised || format::decodes(encoding, text);
+    let is_encoded = |text: &str, encoding: &str| !is_encoding_promised || encoding::decodes(encoding, text);
     let within = |least, most, count: &dyn Fn() -> usize| out_of_bounds(schema, least, most, count);
     match &value.kind {
         Kind::Number => out_of_range(schema, &value.number()?),

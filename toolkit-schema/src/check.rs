@@ -4,6 +4,7 @@
 
 use crate::bounds::{broken, is_equal};
 use crate::depth::{MAX_DEPTH, MAX_NESTED, nests_deeper};
+use crate::index::{AddressMap, address};
 use crate::json::{Json, Kind, budget};
 use crate::marks::{Placed, is_range_of_type};
 use crate::nearest::nearest;
@@ -14,7 +15,6 @@ use crate::words::shorten;
 use found::{Found, Message, expected};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::ptr;
 
 mod branches;
@@ -86,7 +86,7 @@ impl<'a> Checks<'a> {
         Self {
             root,
             origin: Origin::Foreign,
-            placed: Placed::new(),
+            placed: Placed::default(),
             refuses_unpublished: false,
             refuses_unclear: false,
         }
@@ -129,9 +129,6 @@ impl<'a> Checks<'a> {
     }
 }
 
-/// The key of a cached check: the schema, the value, and whether only one violation is collected.
-type Applied<'v> = (*const Value, *const Json<'v>, bool);
-
 struct Search<'a, 'v, 'c> {
     checks: &'c Checks<'a>,
     root: &'a Value,
@@ -147,7 +144,7 @@ struct Search<'a, 'v, 'c> {
     /// The number of violations to collect. It is 1 if only the existence of a violation matters.
     most: usize,
     /// The violations already found, so that a recursive union does not take exponential time.
-    known: HashMap<Applied<'v>, Vec<Found<'a, 'v>>>,
+    known: AddressMap<Vec<Found<'a, 'v>>>,
     /// The pairs of schema and value that are currently being inspected.
     ///
     /// A schema may refer to itself. If it applies to the same value again, the second inspection is skipped, because
@@ -167,7 +164,7 @@ impl<'a, 'v, 'c> Search<'a, 'v, 'c> {
             depth: 0,
             untagged: 0,
             most: MOST,
-            known: HashMap::new(),
+            known: AddressMap::default(),
             open: Vec::new(),
             found: Vec::new(),
         }
@@ -223,8 +220,9 @@ impl<'a, 'v, 'c> Search<'a, 'v, 'c> {
     ///
     /// The violations are cached for each pair of target and value, and reused if the pair occurs again.
     fn inspect_target(&mut self, target: &'a Value, value: &Json<'v>) {
-        let key = (ptr::from_ref(target), ptr::from_ref(value), self.most == 1);
-        if let Some(known) = self.known.get(&key) {
+        // The address of a value is even, so that it has room for the mode.
+        let key = (ptr::from_ref(target).addr(), ptr::from_ref(value).addr() + usize::from(self.most == 1));
+        if let Some(known) = self.known.get(key) {
             return self.found.extend(known.iter().cloned());
         }
         let before = std::mem::take(&mut self.found);
@@ -304,7 +302,7 @@ impl<'a, 'v, 'c> Search<'a, 'v, 'c> {
             "minimum" | "maximum" => schema.as_object().is_some_and(is_range_of_type),
             _ => false,
         };
-        let note = self.checks.placed.get(&ptr::from_ref(schema));
+        let note = self.checks.placed.get(address(schema));
         let is_structure = is_of_type && !note.is_some_and(|note| note.is_authored);
         let message = Message::Mismatch { schema: Cow::Borrowed(schema), keyword, text: value.text };
         self.add_found(ViolationKind::Constraint, message, is_structure);

@@ -7,6 +7,7 @@
 
 use crate::depth::MAX_DEPTH;
 use crate::keyword::{each_inside, subschemas};
+use crate::keywords::Keywords;
 use crate::reference::escape;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -100,7 +101,7 @@ fn close_inside(schema: &mut Value, in_part: bool, parts: &BTreeSet<String>, lev
             && !in_part
             && is_open(keywords)
         {
-            keywords.insert("additionalProperties".to_owned(), false.into());
+            keywords.set("additionalProperties", false.into());
         }
     });
 }

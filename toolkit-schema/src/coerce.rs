@@ -3,6 +3,7 @@
 use crate::check::{Checks, candidates};
 use crate::depth::{MAX_DEPTH, MAX_NESTED, nests_deeper};
 use crate::discriminator::discriminator;
+use crate::index::{AddressMap, Names};
 use crate::json::{Json, Kind, budget, canonical_json, quoted};
 use crate::json_repair::repair;
 use crate::number::Decimal;
@@ -13,7 +14,6 @@ use crate::types::{names, types};
 use serde_json::Value;
 use similar::{folded, only_alike};
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
 use std::ptr;
 
 mod similar;
@@ -50,8 +50,7 @@ pub fn coerce<'a>(schema: impl Into<SchemaRef<'a>>, value: &mut Value) -> bool {
     let text = value.to_string();
     let SchemaRef { root, schema } = schema.into();
     let coerced = Json::parse(&text).ok().and_then(|value| coerced(&Checks::foreign(root), schema, &value));
-    let coerced =
-        coerced.and_then(|text| serde_json::from_str(&text).ok()).filter(|coerced| coerced != value);
+    let coerced = coerced.and_then(|text| text.parse().ok()).filter(|coerced| coerced != value);
     coerced.map(|coerced| *value = coerced).is_some()
 }
 
@@ -67,7 +66,7 @@ struct Coercion<'a, 'c> {
     checks: &'c Checks<'a>,
     root: &'a Value,
     /// The cached results for referenced schemas. The key is the schema and the position of the value in the text.
-    known: HashMap<(*const Value, *const u8), Option<String>>,
+    known: AddressMap<Option<String>>,
     /// The number of schemas that may still be applied before the coercion stops.
     left: usize,
     /// The number of schemas that enclose the current schema.
@@ -76,7 +75,7 @@ struct Coercion<'a, 'c> {
 
 impl<'a, 'c> Coercion<'a, 'c> {
     fn new(checks: &'c Checks<'a>, value: &Json<'_>) -> Self {
-        Self { checks, root: checks.root, known: HashMap::new(), left: budget(value), depth: 0 }
+        Self { checks, root: checks.root, known: AddressMap::default(), left: budget(value), depth: 0 }
     }
 
     fn coerced(&mut self, schema: &'a Value, value: &Json<'_>) -> Option<String> {
@@ -101,8 +100,8 @@ impl<'a, 'c> Coercion<'a, 'c> {
         if ptr::eq(target, schema) {
             return self.by_parts(schema, value);
         }
-        let key = (ptr::from_ref(target), value.text.as_ptr());
-        if let Some(known) = self.known.get(&key) {
+        let key = (ptr::from_ref(target).addr(), value.text.as_ptr().addr());
+        if let Some(known) = self.known.get(key) {
             return known.clone();
         }
         // A recursive schema may apply to the same value again. The second application changes nothing.
@@ -211,13 +210,13 @@ impl<'a, 'c> Coercion<'a, 'c> {
     fn items(&mut self, schema: &'a Value, items: &[Json<'_>]) -> Option<String> {
         let is_set = schema.get("uniqueItems") == Some(&Value::Bool(true));
         let mut changed = false;
-        let mut given = HashSet::new();
+        let mut given = Names::default();
         let mut written = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
             let coerced = item_schema(schema, index).and_then(|schema| self.coerced(schema, item));
             changed |= coerced.is_some();
             let text = coerced.map_or(Cow::Borrowed(item.text), Cow::Owned);
-            if is_set && !given.insert(canonical_json(&text).ok()) {
+            if is_set && !given.add(canonical_json(&text).unwrap_or_default().into()) {
                 changed = true;
                 continue;
             }

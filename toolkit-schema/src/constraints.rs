@@ -1,5 +1,6 @@
 //! Adds constraints to schemas.
 
+use crate::keywords::Keywords;
 use crate::marks::AUTHORED;
 use crate::types::types;
 use schemars::Schema;
@@ -111,7 +112,7 @@ impl<'a> Constraints<'a> {
     /// is the property with the data of a variant.
     pub fn no_data(&mut self, content: &str) {
         if let Some(Value::Object(properties)) = self.0.get_mut("properties") {
-            properties.insert(content.to_owned(), serde_json::json!({"type": "null"}));
+            properties.set(content, serde_json::json!({"type": "null"}));
         }
     }
 
@@ -127,7 +128,7 @@ impl<'a> Constraints<'a> {
     }
 
     fn set(&mut self, keyword: &str, value: impl Into<Value>) {
-        self.0.insert(keyword.to_owned(), value.into());
+        self.0.set(keyword, value.into());
     }
 
     fn length_keywords(&self) -> (&'static str, &'static str) {

@@ -4,6 +4,7 @@ use crate::check::{Checks, Origin};
 use crate::coerce::coerced;
 use crate::fault::Fault;
 use crate::json::Json;
+use crate::keywords::Keywords;
 use crate::marks::{Notes, mark_faulty};
 use serde_json::{Map, Value};
 
@@ -15,7 +16,7 @@ const NOT_A_NUMBER: &str = "it is `null` in JSON, which the type does not accept
 /// the schema faulty.
 pub fn set_default(keywords: &mut Map<String, Value>, default: Result<Option<Value>, String>) {
     match default {
-        Ok(Some(default)) => drop(keywords.insert("default".to_owned(), default)),
+        Ok(Some(default)) => keywords.set("default", default),
         Ok(None) => {}
         Err(reason) => mark_faulty(keywords, reason),
     }
@@ -63,7 +64,7 @@ pub(crate) fn check_defaults(root: &mut Value, notes: &Notes, places: &[String])
         }
     }
     for (place, default) in plain {
-        if let (Some(published), Ok(default)) = (root.pointer_mut(&place), serde_json::from_str(&default)) {
+        if let (Some(published), Ok(default)) = (root.pointer_mut(&place), default.parse::<Value>()) {
             *published = default;
         }
     }

@@ -16,12 +16,13 @@ mod writer;
 
 use crate::fault::too_deep;
 use crate::keyword::booleans_to_objects;
+use crate::keywords::{Keywords, of_type};
 use crate::types::types;
 use losses::Losses;
 use parse::{References, Tree};
 use root::object_root;
 use rules::{ANTHROPIC, GEMINI, Needed, OPENAI, OPENAI_NEEDED, Rules};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use subset::Subset;
 use writer::Writer;
 
@@ -107,7 +108,7 @@ impl SchemaDialect {
     pub fn convert(self, schema: &Value) -> ConvertedSchema {
         if let Some(message) = too_deep(schema) {
             let losses = vec![SchemaLoss::new("", "type", message)];
-            return ConvertedSchema { losses, ..self.convert(&json!({"type": "object"})) };
+            return ConvertedSchema { losses, ..self.convert(&of_type("object")) };
         }
         if self == Self::JsonSchema {
             return match typed(schema) {
@@ -157,6 +158,6 @@ fn typed(schema: &Value) -> Option<Value> {
     if typed.get("type").is_some_and(excludes) {
         return None;
     }
-    typed.insert("type".to_owned(), json!("object"));
+    typed.set("type", "object".into());
     Some(typed.into())
 }

@@ -1,14 +1,13 @@
 //! The faults of schemas: keywords with unusable values, and schemas too deep to process.
 
 use crate::depth::{MAX_DEPTH, nests_deeper};
+use crate::index::{AddressMap, Names, address};
 use crate::keyword::{Holds, Keyword, Role, held, subschemas};
 use crate::pattern::compiles;
 use crate::reference::{SchemaRef, escape, resolve, target};
 use crate::types::names;
 use crate::words::{shorten, value_in_words};
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
-use std::ptr;
 
 /// A mistake in a schema: the position, such as `#/properties/city/type`, and a description.
 pub type Fault = (String, String);
@@ -101,8 +100,8 @@ fn lost_reference(root: &Value, schema: &Value, path: &str, is_foreign: bool) ->
 
 /// Returns a fault for a name that `required` lists twice. In a Rust type, serde fills only one of the two fields.
 fn repeated_name(schema: &Value, path: &str) -> Option<Fault> {
-    let mut seen = HashSet::new();
-    let name = names(schema.get("required")).find(|name| !seen.insert(*name))?;
+    let mut seen = Names::default();
+    let name = names(schema.get("required")).find(|name| !seen.add((*name).into()))?;
     let message = format!(
         "`{name}` names two fields of one object, of which one may be in a flattened type; rename one"
     );
@@ -131,7 +130,7 @@ pub(crate) fn too_deep(schema: &Value) -> Option<String> {
     let place = if nests_deeper(schema, MAX_DEPTH) {
         place_of_nesting(schema)
     } else {
-        let mut heights = HashMap::new();
+        let mut heights = AddressMap::default();
         if !has_long_chain(schema, schema, &mut heights) {
             return None;
         }
@@ -162,7 +161,7 @@ fn place_of_nesting(schema: &Value) -> String {
 }
 
 /// Returns the place of the first schema with a long chain of schemas for the same value.
-fn place_of_chain(root: &Value, heights: &mut HashMap<*const Value, usize>) -> String {
+fn place_of_chain(root: &Value, heights: &mut AddressMap<usize>) -> String {
     let mut place = None;
     each(root, &mut "#".to_owned(), &mut |schema, path| {
         if place.is_none() && height(SchemaRef::new(root, schema), 0, heights) > MAX_DEPTH {
@@ -173,7 +172,7 @@ fn place_of_chain(root: &Value, heights: &mut HashMap<*const Value, usize>) -> S
 }
 
 /// Returns whether `schema`, or a schema inside it, starts a chain of schemas for the same value that is too deep.
-fn has_long_chain(root: &Value, schema: &Value, heights: &mut HashMap<*const Value, usize>) -> bool {
+fn has_long_chain(root: &Value, schema: &Value, heights: &mut AddressMap<usize>) -> bool {
     height(SchemaRef::new(root, schema), 0, heights) > MAX_DEPTH
         || subschemas(schema).any(|inside| has_long_chain(root, inside.schema, heights))
 }
@@ -183,11 +182,7 @@ fn has_long_chain(root: &Value, schema: &Value, heights: &mut HashMap<*const Val
 ///
 /// `above` is the depth before `schema`. Beyond the limit, the chain is not followed further, and the result is above the
 /// limit.
-fn height(
-    SchemaRef { root, schema }: SchemaRef<'_>,
-    above: usize,
-    heights: &mut HashMap<*const Value, usize>,
-) -> usize {
+fn height(SchemaRef { root, schema }: SchemaRef<'_>, above: usize, heights: &mut AddressMap<usize>) -> usize {
     if above > MAX_DEPTH {
         return MAX_DEPTH + 1;
     }
@@ -203,8 +198,8 @@ fn height(
     if next.peek().is_none() {
         return 1;
     }
-    let key = ptr::from_ref(schema);
-    if let Some(known) = heights.get(&key) {
+    let key = address(schema);
+    if let Some(known) = heights.get(key) {
         return *known;
     }
     // A chain that returns to an earlier schema ends there.
@@ -220,7 +215,7 @@ fn height(
 /// Returns the depth of the longest chain of schemas for one value anywhere in a schema that is not too deep.
 #[cfg(feature = "jsonschema")]
 pub(crate) fn longest_chain(schema: &Value) -> usize {
-    let mut heights = HashMap::new();
+    let mut heights = AddressMap::default();
     let mut longest = 1;
     each(schema, &mut String::new(), &mut |inside, _| {
         longest = longest.max(height(SchemaRef::new(schema, inside), 0, &mut heights));

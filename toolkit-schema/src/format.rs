@@ -53,19 +53,6 @@ pub(crate) fn fits(format: &str, text: &str) -> bool {
     find(format).is_none_or(|(_, check, _)| check(text))
 }
 
-/// Returns whether `text` is valid in a content encoding such as `base64`. Returns `true` for an unknown
-/// encoding.
-pub(crate) fn decodes(encoding: &str, text: &str) -> bool {
-    let decoder = match encoding {
-        "base64" => &data_encoding::BASE64,
-        "base64url" => &data_encoding::BASE64URL,
-        "base32" => &data_encoding::BASE32,
-        "base16" => &data_encoding::HEXUPPER_PERMISSIVE,
-        _ => return true,
-    };
-    decoder.decode(text.as_bytes()).is_ok()
-}
-
 /// Returns an example of a string in `format`, or `None` for an unsupported format.
 pub(crate) fn example(format: &str) -> Option<&'static str> {
     find(format).map(|(_, _, example)| *example)

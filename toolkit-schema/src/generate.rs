@@ -1,5 +1,6 @@
 //! Generation of schemas from Rust types with the `schemars` crate.
 
+use crate::keywords::Keywords;
 use crate::marks::take_notes;
 use crate::tidy::{tidy_arguments, tidy_output};
 use schemars::generate::SchemaSettings;
@@ -91,7 +92,7 @@ impl SchemaBuilder {
         let mut definitions: Map<String, Value> = self.generator.take_definitions(true).into_iter().collect();
         if !definitions.is_empty() {
             definitions.values_mut().for_each(self.tidy);
-            root.insert("$defs".to_owned(), definitions.into());
+            root.set("$defs", definitions.into());
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Hashes of schemas.
 
+use crate::encoding::hexadecimal;
 use crate::json::quoted;
 use crate::order::sort_by;
 use serde_json::Value;
@@ -24,7 +25,7 @@ use std::borrow::Cow;
 pub fn schema_hash(schema: &Value) -> String {
     let text = hashed_text(schema);
     let digest = hmac_sha256::Hash::hash(text.as_bytes());
-    data_encoding::HEXLOWER.encode(&digest)
+    hexadecimal(&digest)
 }
 
 /// What is still to be written of a value and of the values around it.

@@ -3,12 +3,10 @@
 use crate::number::Decimal;
 use crate::order::sort_by;
 use crate::reader::{ReadError, Reader};
-use serde::Deserialize;
-use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+use serde::de::Error as _;
 use serde_json::Error;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::fmt;
 
 /// The number of schemas that may be applied to any value. `STEPS_PER_BYTE` more are allowed for each byte of the
 /// value.
@@ -16,7 +14,7 @@ const STEPS: usize = 10_000;
 const STEPS_PER_BYTE: usize = 64;
 
 /// A member of an object: its name and its unparsed value.
-pub type Member<'a> = (Cow<'a, str>, &'a RawValue);
+pub type Member<'a> = (Cow<'a, str>, &'a str);
 
 /// A JSON value together with its original text.
 #[derive(Debug, Clone)]
@@ -43,9 +41,6 @@ pub enum Kind<'a> {
     /// An object with its members in their original order. Repeated names are kept.
     Object(Vec<(Cow<'a, str>, Json<'a>)>),
 }
-
-#[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'a> Json<'a> {
     /// Parses `text` as JSON.
@@ -237,7 +232,7 @@ pub(crate) fn budget(value: &Json<'_>) -> usize {
 /// nested too deep, returns the message of the reader with its place.
 #[cold]
 fn fault_of(text: &str, offset: usize, error: &ReadError) -> Error {
-    if let Err(fault) = serde_json::from_str::<&RawValue>(text) {
+    if let Err(fault) = raw_json(text) {
         return fault;
     }
     let before = text.get(..offset).unwrap_or_default();
@@ -245,6 +240,14 @@ fn fault_of(text: &str, offset: usize, error: &ReadError) -> Error {
         (before.matches('\n').count() + 1, before.rfind('\n').map_or(0, |newline| newline + 1));
     // `serde_json` takes the place out of the message.
     Error::custom(format_args!("{error} at line {line} column {}", offset - start))
+}
+
+/// Returns a JSON value without the white space around it. Strings are not checked to be text in Unicode.
+///
+/// # Errors
+/// The text is not JSON.
+pub fn raw_json(text: &str) -> Result<&str, Error> {
+    serde_json::from_str::<&RawValue>(text).map(RawValue::get)
 }
 
 /// Returns a JSON text in canonical form: compact, with sorted members and plain numbers.
@@ -273,28 +276,12 @@ pub fn quoted(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }
 
-/// Returns the members of a JSON object in their original order. Repeated names are kept.
+/// Returns the members of a JSON object in their original order. Repeated names are kept, and values of any depth.
 ///
 /// # Errors
-/// The text is not a JSON object.
+/// The text is not a JSON object, or a name is no text in Unicode.
 pub fn members_of(text: &str) -> Result<Vec<Member<'_>>, Error> {
-    struct InOrder;
-
-    impl<'de> Visitor<'de> for InOrder {
-        type Value = Vec<Member<'de>>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an object")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            let mut members = Vec::new();
-            while let Some((Text(name), value)) = map.next_entry()? {
-                members.push((name, value));
-            }
-            Ok(members)
-        }
-    }
-
-    serde_json::Deserializer::from_str(text).deserialize_map(InOrder)
+    let text = raw_json(text)?;
+    let mut reader = Reader::unchecked(text);
+    reader.members().map_err(|error| fault_of(text, reader.offset(), &error))
 }

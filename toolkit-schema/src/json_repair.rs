@@ -1,7 +1,8 @@
 //! Corrections of texts that are almost JSON: Markdown fences and control characters in strings; and objects wrapped in
 //! such texts, in strings and in lists.
 
-use serde_json::value::RawValue;
+use crate::json::{Json, Kind, raw_json};
+use serde_json::Value;
 use std::borrow::Cow;
 
 /// Returns the JSON text of the only object in the arguments of a call: the arguments themselves, or the object inside
@@ -12,7 +13,7 @@ use std::borrow::Cow;
 pub fn extract_object(text: &str) -> Option<Cow<'_, str>> {
     let text = match plain(text)? {
         text if text.starts_with('"') => {
-            let inner: String = serde_json::from_str(&text).ok()?;
+            let Ok(Value::String(inner)) = text.parse() else { return None };
             Cow::Owned(plain(&inner)?.into_owned())
         }
         text => text,
@@ -20,8 +21,10 @@ pub fn extract_object(text: &str) -> Option<Cow<'_, str>> {
     match text.bytes().next() {
         Some(b'{') => Some(text),
         Some(b'[') => {
-            let [item] = serde_json::from_str::<[&RawValue; 1]>(&text).ok()?;
-            item.get().starts_with('{').then(|| item.get().to_owned().into())
+            let list = Json::parse(&text).ok()?;
+            let Kind::Array(items) = &list.kind else { return None };
+            let [item] = items.as_slice() else { return None };
+            item.text.starts_with('{').then(|| item.text.to_owned().into())
         }
         None | Some(b'n') => Some(Cow::Borrowed("{}")),
         _ => None,
@@ -38,7 +41,7 @@ fn plain(text: &str) -> Option<Cow<'_, str>> {
 /// Returns a JSON value without the white space around it, or empty text for blank text.
 fn value_in(text: &str) -> Option<&str> {
     let text = text.trim();
-    if text.is_empty() { Some(text) } else { serde_json::from_str::<&RawValue>(text).ok().map(RawValue::get) }
+    if text.is_empty() { Some(text) } else { raw_json(text).ok() }
 }
 
 /// Removes a Markdown code fence around a JSON text, and escapes control characters inside strings. Returns `None` if
@@ -80,7 +83,7 @@ mod tests {
             for (before, kept) in [("", ""), ("\\", ""), (r"\\", r"\"), (r"\\\", r"\"), (r"\n", "\n")] {
                 let text = format!("{{\"a{before}{control}b\": \"{before}{control}\"}}\n");
                 let repaired = repair(&text).unwrap_or_else(|| text.clone());
-                let value: serde_json::Value = serde_json::from_str(&repaired).unwrap();
+                let value: Value = serde_json::from_str(&repaired).unwrap();
                 assert_eq!(
                     value,
                     serde_json::json!({format!("a{kept}{control}b"): format!("{kept}{control}")})
@@ -95,7 +98,7 @@ mod tests {
         let wrappers: [fn(&str) -> String; 4] = [
             |text| format!(" {text}\n"),
             |text| format!("```json\n{text}\n```"),
-            |text| serde_json::Value::from(text).to_string(),
+            |text| Value::from(text).to_string(),
             |text| format!("[ {text}\n]"),
         ];
         let without = |order: &[usize], step: usize| order.strip_prefix(&[step]).unwrap_or(order).to_vec();

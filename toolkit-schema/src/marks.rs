@@ -4,12 +4,12 @@
 //! the schema. After that, no schema contains them.
 
 use crate::fault::Fault;
+use crate::index::{AddressMap, address};
 use crate::keyword::each_inside;
+use crate::keywords::Keywords;
 use crate::reference::escape;
 use crate::types::names;
 use serde_json::{Map, Value};
-use std::collections::HashMap;
-use std::ptr;
 
 /// The beginning of every internal keyword.
 const MARK: &str = "x-toolkit-";
@@ -45,13 +45,18 @@ pub(crate) struct Note {
 pub(crate) struct Notes(Vec<(String, Note)>);
 
 /// The notes of a schema by the address of their place.
-pub(crate) type Placed<'a> = HashMap<*const Value, &'a Note>;
+pub(crate) type Placed<'a> = AddressMap<&'a Note>;
 
 impl Notes {
     /// Returns the notes by the addresses in `root`, the schema that they belong to.
     pub(crate) fn place<'a>(&'a self, root: &Value) -> Placed<'a> {
-        let at = |(place, note): &'a (String, Note)| Some((ptr::from_ref(root.pointer(place)?), note));
-        self.0.iter().filter_map(at).collect()
+        let mut placed = Placed::default();
+        for (place, note) in &self.0 {
+            if let Some(schema) = root.pointer(place) {
+                placed.insert(address(schema), note);
+            }
+        }
+        placed
     }
 
     /// Returns the aliases of the properties of the whole object, as pairs of alias and name.
@@ -59,7 +64,7 @@ impl Notes {
         let placed = self.place(root);
         let properties = root.get("properties").and_then(Value::as_object).into_iter().flatten();
         let of_property = move |(name, property): (&'a String, &'a Value)| {
-            let note = placed.get(&ptr::from_ref(property)).copied();
+            let note = placed.get(address(property)).copied();
             note.into_iter().flat_map(|note| &note.aliases).map(move |alias| (alias.as_str(), name.as_str()))
         };
         properties.flat_map(of_property)
@@ -152,14 +157,14 @@ pub(crate) fn mark_number(keywords: &mut Map<String, Value>) {
         && range_in(keywords) != own
         && is_range_of_type(keywords)
     {
-        keywords.insert(AUTHORED.to_owned(), true.into());
+        keywords.set(AUTHORED, true.into());
     }
 }
 
 /// Sets the reason why the default of a schema cannot be published.
 pub(crate) fn mark_faulty(keywords: &mut Map<String, Value>, reason: String) {
     keywords.shift_remove("default");
-    keywords.insert(FAULTY.to_owned(), reason.into());
+    keywords.set(FAULTY, reason.into());
 }
 
 /// Removes all internal keywords from one schema.

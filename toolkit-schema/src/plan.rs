@@ -3,13 +3,13 @@
 //! A plan accepts only what certainly conforms. Whatever it does not accept is checked in full by [`check`](crate::check).
 
 use crate::check::Origin;
+use crate::index::{AddressMap, address};
 use crate::json::quoted;
 use crate::keyword::Keyword;
 use crate::reader::{DIGITS, Reader};
 use crate::reference::resolve;
 use crate::types::{names, types};
 use serde_json::{Map, Value};
-use std::collections::HashMap;
 use std::ptr;
 
 /// The maximum number of properties of an object, of which a bit set marks those that are given.
@@ -83,7 +83,7 @@ pub(crate) struct Field {
 impl Plan {
     pub(crate) fn new(root: &Value, origin: Origin) -> Self {
         let mut compiler =
-            Compiler { root, origin, known: HashMap::new(), open: Vec::new(), matchers: Vec::new() };
+            Compiler { root, origin, known: AddressMap::default(), open: Vec::new(), matchers: Vec::new() };
         compiler.compile(root);
         while let Some((at, target)) = compiler.open.pop() {
             compiler.set(at, target);
@@ -102,7 +102,7 @@ struct Compiler<'a> {
     root: &'a Value,
     origin: Origin,
     /// The matchers of the targets of references, by the address of the target.
-    known: HashMap<*const Value, At>,
+    known: AddressMap<At>,
     /// The targets of references that are not compiled yet, so that no chain of references takes stack.
     open: Vec<(At, &'a Value)>,
     matchers: Vec<Matcher>,
@@ -119,11 +119,11 @@ impl<'a> Compiler<'a> {
         if schema.as_object().is_none_or(|keywords| constrains(keywords, &["$ref"])) {
             return self.add(Matcher::Unknown);
         }
-        if let Some(at) = self.known.get(&ptr::from_ref(own)) {
+        if let Some(at) = self.known.get(address(own)) {
             return *at;
         }
         let at = self.add(Matcher::Unknown);
-        self.known.insert(ptr::from_ref(own), at);
+        self.known.insert(address(own), at);
         self.open.push((at, own));
         at
     }

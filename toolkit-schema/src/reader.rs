@@ -16,6 +16,7 @@ mod tree;
 
 pub use containers::Arguments;
 pub use error::ReadError;
+pub use raw_text::RAW_VALUE;
 
 use containers::{Items, Members};
 use tokens::Number;

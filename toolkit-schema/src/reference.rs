@@ -5,7 +5,8 @@ mod loops;
 use crate::depth::MAX_DEPTH;
 use crate::dialect::SchemaLoss;
 use crate::keyword::each_subschema;
-use serde_json::{Value, json};
+use crate::keywords::Keywords;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 
 pub use loops::LoopExits;
@@ -90,14 +91,14 @@ fn isolate_references(schema: &mut Value) {
             return;
         }
         let Some(reference) = keywords.shift_remove("$ref") else { return };
-        let alone = json!({"$ref": reference});
+        let alone = Value::from(Map::only("$ref", reference));
         if let Some(union) = ["anyOf", "oneOf"].into_iter().find(|union| !keywords.contains_key(*union)) {
-            keywords.insert(union.to_owned(), json!([alone]));
+            keywords.set(union, vec![alone].into());
             return;
         }
         match keywords.get_mut("allOf") {
             Some(Value::Array(parts)) => parts.push(alone),
-            _ => drop(keywords.insert("allOf".to_owned(), json!([alone]))),
+            _ => keywords.set("allOf", vec![alone].into()),
         }
     });
 }

@@ -3,13 +3,13 @@
 use crate::check::Checks;
 use crate::depth::MAX_NESTED;
 use crate::discriminator::{Discriminator, discriminator, only_member, tag};
+use crate::index::address;
 use crate::json::{Json, Kind, budget};
 use crate::marks::Note;
 use crate::properties::{item_schema, member_schemas};
 use crate::reference::resolve;
 use serde_json::Value;
 use std::borrow::Cow;
-use std::ptr;
 
 /// Returns the text of a JSON value with own names in place of the declared aliases, at every depth; `None` if the schema
 /// declares no aliases.
@@ -17,7 +17,7 @@ use std::ptr;
 /// Below a union, the aliases of the first branch apply whose structure the renamed value has.
 pub(crate) fn renamed<'a>(checks: &Checks<'a>, schema: &'a Value, value: &Json<'_>) -> Option<String> {
     let has_aliases =
-        checks.placed.values().any(|note| !note.aliases.is_empty() || !note.variants.is_empty());
+        checks.placed.values().iter().any(|note| !note.aliases.is_empty() || !note.variants.is_empty());
     if !has_aliases {
         return None;
     }
@@ -85,7 +85,7 @@ impl<'a> Renaming<'a, '_> {
     }
 
     fn note(&self, schema: &Value) -> Option<&'a Note> {
-        self.checks.placed.get(&ptr::from_ref(schema)).copied()
+        self.checks.placed.get(address(schema)).copied()
     }
 
     fn rename_members(&self, schema: &Value, members: &mut [(Cow<'_, str>, Json<'_>)]) {

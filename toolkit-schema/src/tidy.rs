@@ -4,10 +4,11 @@ use crate::default::check_null_default;
 use crate::flatten::open_optional_enums;
 use crate::format;
 use crate::keyword::{boolean_to_object, booleans_inside_to_objects, each_subschema};
+use crate::keywords::Keywords;
 use crate::marks::{AUTHORED, NAMES, mark_number, range_of, strip_marks};
 use crate::types::{names, types};
 use schemars::Schema;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// Simplifies a generated schema, to make it easy to understand for models and providers.
 ///
@@ -83,7 +84,7 @@ fn other_format_to_words(schema: &mut Map<String, Value>) {
     schema.shift_remove("format");
     let description = schema.get("description").and_then(Value::as_str);
     let description = description.map_or_else(|| words.to_owned(), |own| format!("{own}\n{words}"));
-    schema.insert("description".to_owned(), description.into());
+    schema.set("description", description.into());
 }
 
 /// Turns the schema of an enum with documented variants into a plain `enum`.
@@ -114,19 +115,19 @@ fn merge_constants(schema: &mut Map<String, Value>) {
         return;
     }
     schema.shift_remove(keyword);
-    schema.insert("type".to_owned(), kind);
-    schema.insert("enum".to_owned(), values.into());
+    schema.set("type", kind);
+    schema.set("enum", values.into());
     if !aliases.is_empty() {
-        schema.insert(NAMES.to_owned(), aliases.into());
+        schema.set(NAMES, aliases.into());
     }
     if is_authored {
-        schema.insert(AUTHORED.to_owned(), true.into());
+        schema.set(AUTHORED, true.into());
     }
     if !notes.is_empty() {
         let own = schema.get("description").and_then(Value::as_str);
         let lines: Vec<&str> = own.into_iter().chain(notes.iter().map(String::as_str)).collect();
         let description = lines.join("\n");
-        schema.insert("description".to_owned(), description.into());
+        schema.set("description", description.into());
     }
 }
 
@@ -194,7 +195,7 @@ fn unwrap_optional_properties(schema: &mut Map<String, Value>) {
 ///
 /// A schema that accepts nothing else stays as it is: an empty list of types, values or branches is no schema.
 fn remove_null(schema: &mut Map<String, Value>) -> bool {
-    let null = json!("null");
+    let null = Value::from("null");
     if let Some(Value::Array(names)) = schema.get("type") {
         let others: Vec<Value> = names.iter().filter(|name| **name != null).cloned().collect();
         let is_listed_null = schema
@@ -205,7 +206,7 @@ fn remove_null(schema: &mut Map<String, Value>) -> bool {
             return false;
         }
         let names = if let [only] = others.as_slice() { only.clone() } else { others.into() };
-        schema.insert("type".to_owned(), names);
+        schema.set("type", names);
         if let Some(Value::Array(values)) = schema.get_mut("enum") {
             values.retain(|value| !value.is_null());
         }
@@ -246,6 +247,7 @@ pub fn with_notes(description: &str, other: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[track_caller]
     fn check(mut before: Value, after: &Value) {

@@ -41,11 +41,11 @@ fn decode_read(
     for (name, value) in members_of(&object).unwrap_or_default() {
         let Some(index) = params.iter().position(|param| param.name == name) else { continue };
         let (Some(param), Some(slot)) = (params.get(index), slots.get_mut(index)) else { continue };
-        let mut reader = Reader::unchecked(value.get());
+        let mut reader = Reader::unchecked(value);
         match slot.fill(&mut reader) {
             // An optional argument may be sent as `null` instead of being omitted.
-            Err(_) if value.get() == "null" && !param.required => {}
-            Err(error) => refused.push(refused_at(&name, value.get(), reader.offset(), &error)),
+            Err(_) if value == "null" && !param.required => {}
+            Err(error) => refused.push(refused_at(&name, value, reader.offset(), &error)),
             Ok(()) => {}
         }
     }

@@ -55,9 +55,14 @@ impl<T: Serialize> DefaultBySerialize for DefaultValue<T> {
     fn toolkit_value(&self) -> DefaultJson {
         // Serialize to text first: a direct conversion turns the `f32` 0.1 into 0.10000000149011612.
         let text = serde_json::to_string(&self.0.0.0.0).map_err(|error| error.to_string())?;
-        let is_exact = Json::parse(&text).is_ok_and(|value| value.is_exact());
-        Ok(if is_exact { serde_json::from_str(&text).ok() } else { None })
+        Ok(exact_value(&text))
     }
+}
+
+/// Returns the value of a JSON text, if the value holds all digits of the numbers in the text.
+fn exact_value(text: &str) -> Option<Value> {
+    let is_exact = Json::parse(text).is_ok_and(|value| value.is_exact());
+    if is_exact { text.parse().ok() } else { None }
 }
 
 /// An enum without fields in any variant. `#[derive(ToolParams)]` implements this trait for such enums.

@@ -1,9 +1,8 @@
 //! The members of the arguments object: names and unparsed values, in the order of the text.
 
 use crate::error::{ToolError, Violation, ViolationKind};
-use crate::schema::__private::{Member, extract_object, members_of, value_in_words};
+use crate::schema::__private::{Member, extract_object, members_of, raw_json, value_in_words};
 use serde_json::Error;
-use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -41,7 +40,7 @@ fn strict_object(text: &str) -> Result<&str, ToolError> {
     if text.trim().is_empty() {
         return Ok("{}");
     }
-    let value = serde_json::from_str::<&RawValue>(text).map_err(|error| not_json(text, &error))?.get();
+    let value = raw_json(text).map_err(|error| not_json(text, &error))?;
     match value.as_bytes().first() {
         Some(b'{') => Ok(value),
         Some(b'n') => Ok("{}"),
@@ -91,7 +90,7 @@ fn advice(text: &str, error: &Error) -> Option<&'static str> {
 }
 
 fn is_object(text: &str) -> bool {
-    serde_json::from_str::<&RawValue>(text).is_ok()
+    raw_json(text).is_ok()
 }
 
 /// Returns the message of a `serde_json` error. Wording about lone surrogates is replaced by advice for the

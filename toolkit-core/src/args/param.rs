@@ -3,7 +3,7 @@
 use super::default::DefaultJson;
 use super::parameter_types::{SharedParams, ToolParams};
 use crate::schema::__private::{
-    ReadError, Reader, SchemaBuilder, check_null_default, set_default, tidy_arguments, with_notes,
+    Keywords, ReadError, Reader, SchemaBuilder, check_null_default, set_default, tidy_arguments, with_notes,
 };
 use crate::schema::Constraints;
 use schemars::{Schema, SchemaGenerator};
@@ -32,13 +32,11 @@ impl<T: ToolParams> Fill for Option<T> {
 pub type ParamDefault = fn() -> DefaultJson;
 
 /// The specification of one parameter. Generated code writes it as a struct literal, because a struct literal
-/// compiles faster than builder calls.
+/// compiles faster than builder calls. It is small, because a program contains one for each parameter.
 #[derive(Debug)]
 pub struct ParamSpec {
-    /// The name of the parameter for the model.
-    pub name: &'static str,
-    /// The description for the model. If empty, the description of the type is used.
-    pub description: &'static str,
+    /// The name of the parameter for the model. The description follows after a line break, if it is a literal.
+    pub text: &'static str,
     /// Generates the schema of the parameter's type.
     pub schema: fn(&mut SchemaGenerator) -> ParamSchema,
     /// Optional settings, behind a reference to keep the common case small.
@@ -48,6 +46,8 @@ pub struct ParamSpec {
 /// The optional settings of a parameter: aliases, default value and constraints.
 #[derive(Debug)]
 pub struct ParamExtras {
+    /// The description for the model, if it is an expression. Empty if it is in the text of the specification.
+    pub description: &'static str,
     /// Further names accepted from the model.
     pub aliases: &'static [&'static str],
     /// The function returning the default value, if the parameter has one.
@@ -66,6 +66,12 @@ pub struct ParamSchema {
 }
 
 impl ParamSpec {
+    /// Returns the name, and the description for the model. If this is empty, the description of the type is used.
+    fn name_and_description(&self) -> (&'static str, &'static str) {
+        let of_extras = self.extras.map_or("", |extras| extras.description);
+        self.text.split_once('\n').unwrap_or((self.text, of_extras))
+    }
+
     fn aliases(&self) -> &'static [&'static str] {
         self.extras.map_or(&[], |extras| extras.aliases)
     }
@@ -104,10 +110,11 @@ pub(crate) fn parameters_schema(specs: &[ParamSpec]) -> (Value, Vec<Param<'stati
     let mut properties = Map::new();
     let mut params = Vec::with_capacity(specs.len());
     for spec in specs {
+        let (name, description) = spec.name_and_description();
         let ParamSchema { optional, schema } = (spec.schema)(builder.generator());
         let default = spec.default().map(|default| default());
         params.push(Param {
-            name: spec.name,
+            name,
             aliases: spec.aliases(),
             required: !optional && default.is_none(),
             absent_is_none: optional && default.is_none(),
@@ -117,14 +124,14 @@ pub(crate) fn parameters_schema(specs: &[ParamSpec]) -> (Value, Vec<Param<'stati
             constrain(&mut Constraints::new(schema));
         }
         tidy_arguments(&mut schema);
-        properties.insert(spec.name.to_owned(), decorated(schema, spec, default, optional));
+        properties.set(name, decorated(schema, description, default, optional));
     }
     let mut root = Map::new();
-    root.insert("type".to_owned(), "object".into());
-    root.insert("properties".to_owned(), properties.into());
+    root.set("type", "object".into());
+    root.set("properties", properties.into());
     let required: Vec<&str> = params.iter().filter(|param| param.required).map(|param| param.name).collect();
     if !required.is_empty() {
-        root.insert("required".to_owned(), required.into());
+        root.set("required", required.into());
     }
     builder.add_definitions(&mut root);
     (root.into(), params)
@@ -134,18 +141,18 @@ fn is_null(default: &DefaultJson) -> bool {
     matches!(default, Ok(Some(Value::Null)))
 }
 
-/// Adds the description and the default of the parameter to `schema`, and returns the result. `schema` is the schema of
+/// Adds the description and the default of a parameter to `schema`, and returns the result. `schema` is the schema of
 /// the parameter's type.
-fn decorated(schema: Value, spec: &ParamSpec, default: Option<DefaultJson>, optional: bool) -> Value {
+fn decorated(schema: Value, description: &str, default: Option<DefaultJson>, optional: bool) -> Value {
     let mut schema = match schema {
         Value::Object(schema) => schema,
         // `true` accepts any value, as does an empty object.
         _ => Map::new(),
     };
-    if !spec.description.is_empty() {
+    if !description.is_empty() {
         let of_type = schema.get("description").and_then(Value::as_str).unwrap_or_default();
-        let description = with_notes(spec.description, of_type);
-        schema.insert("description".to_owned(), description.into());
+        let description = with_notes(description, of_type);
+        schema.set("description", description.into());
     }
     // The schema of an optional parameter refuses `null`, and `None` is the value of an absent argument anyway.
     if let Some(default) = default.filter(|default| !optional || !is_null(default)) {
@@ -167,8 +174,8 @@ fn allow_null(schema: &mut Map<String, Value>) {
         Some(_) => {}
         None => {
             let plain = Value::Object(std::mem::take(schema));
-            let null = serde_json::json!({"type": "null"});
-            schema.insert("anyOf".to_owned(), vec![plain, null].into());
+            let null = Value::from(Map::only("type", "null".into()));
+            schema.set("anyOf", vec![plain, null].into());
         }
     }
     if let Some(Value::Array(values)) = schema.get_mut("enum") {

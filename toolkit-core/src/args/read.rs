@@ -1,5 +1,6 @@
 //! Reading of arguments by the contract of their tool: own names, near misses coerced, all violations reported.
 
+use super::aliases::Aliases;
 use super::members::{ObjectText, message_of, not_json};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten_to};
@@ -8,7 +9,6 @@ use crate::schema::__private::{
 };
 use serde_json::{Error, Value};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 
 /// The name reported in `CallEnd::coerced` if the JSON text of the arguments was repaired as a whole.
@@ -24,7 +24,7 @@ pub(crate) struct ArgumentRules<'a> {
     pub(crate) schema: &'a Value,
     pub(crate) contract: &'a Contract,
     /// The aliases of parameters, each with the name of its parameter.
-    pub(crate) aliases: &'a BTreeMap<String, String>,
+    pub(crate) aliases: &'a Aliases,
     /// Whether near misses, such as `"5"` for an integer, are coerced.
     pub(crate) coerce: bool,
     /// The context of the call. If set, each coercion is emitted as an event.
@@ -101,11 +101,11 @@ fn under_own_names<'t>(object: &'t str, rules: &ArgumentRules<'_>) -> Result<Cow
         return Ok(Cow::Borrowed(object));
     }
     let members = members_of(object).map_err(|error| not_json(object, &error))?;
-    if !members.iter().any(|(name, _)| rules.aliases.contains_key(&**name)) {
+    if !members.iter().any(|(name, _)| rules.aliases.get(name).is_some()) {
         return Ok(Cow::Borrowed(object));
     }
-    let own = |name: &str| quoted(rules.aliases.get(name).map_or(name, String::as_str));
-    let written = members.iter().map(|(name, value)| format!("{}:{}", own(name), value.get()));
+    let own = |name: &str| quoted(rules.aliases.get(name).unwrap_or(name));
+    let written = members.iter().map(|(name, value)| format!("{}:{}", own(name), value));
     Ok(Cow::Owned(format!("{{{}}}", written.collect::<Vec<_>>().join(","))))
 }
 
@@ -118,8 +118,8 @@ fn unreadable(object: &str, error: &Error) -> ToolError {
     };
     let mut refused = Vec::new();
     for (name, value) in &members {
-        if let Err(error) = Json::parse(value.get()) {
-            refused.push(refused_by_type(name, value.get(), &error));
+        if let Err(error) = Json::parse(value) {
+            refused.push(refused_by_type(name, value, &error));
         }
     }
     if refused.is_empty() {
@@ -151,7 +151,7 @@ fn refuse_violations<'t>(read: ReadValue<'t>, rules: &ArgumentRules<'_>) -> Resu
 /// # Errors
 /// The text is not JSON, or a number is out of range. For a number out of range, the error contains its path.
 pub(crate) fn parse_value(text: &str) -> Result<Value, ToolError> {
-    serde_json::from_str(text).map_err(|error| match Json::parse(text) {
+    text.parse().map_err(|error| match Json::parse(text) {
         Ok(_) => ToolError::invalid_arguments(vec![refused_by_type("", text, &error)]),
         Err(_) => not_json(text, &error),
     })
@@ -165,7 +165,7 @@ fn emit_coerced(object: &str, read: &str, rules: &ArgumentRules<'_>) {
     let compact = |text: &str| Json::parse(text).map(|value| value.compact()).unwrap_or_default();
     let values = |text: &str| -> Vec<(String, String)> {
         let members = members_of(text).unwrap_or_default().into_iter();
-        members.map(|(name, value)| (name.into_owned(), compact(value.get()))).collect()
+        members.map(|(name, value)| (name.into_owned(), compact(value))).collect()
     };
     let given = values(object);
     for (name, value) in values(read).into_iter().filter(|member| !given.contains(member)) {

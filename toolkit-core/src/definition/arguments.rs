@@ -10,6 +10,7 @@ mod text;
 use super::argument::Supply;
 use super::lane::LaneArgument;
 use super::{ArgumentTransform, ToolDefinition};
+use crate::args::Aliases;
 use crate::error::{BuildError, ToolFault, nearest, one_of};
 use crate::schema::__private::Contract;
 use crate::schema::{SchemaRef, describe};
@@ -132,7 +133,7 @@ impl Arguments {
             let schema = root.get("properties").and_then(|names| names.get(name)).unwrap_or(&Value::Null);
             let text = value.to_string();
             let normal = definition.contract().ok()?.normal(SchemaRef::new(root, schema), &text);
-            serde_json::from_str(&normal).ok()
+            normal.parse().ok()
         };
         let default = match (&change.supply, argument.default) {
             (Some(Supply::Fixed(value)), _) => normal(value),
@@ -150,7 +151,7 @@ impl Arguments {
 
     /// Removes the aliases of renamed or hidden arguments, and the aliases now used as names of other
     /// arguments.
-    pub(super) fn adapt_aliases(&self, aliases: &mut BTreeMap<String, String>) {
+    pub(super) fn adapt_aliases(&self, aliases: &mut Aliases) {
         aliases.retain(|alias, argument| {
             !self.names.contains(alias)
                 && self.changes.shown(alias).is_none()

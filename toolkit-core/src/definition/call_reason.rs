@@ -105,10 +105,10 @@ pub(crate) fn split_call_reason(text: &str, coerce: bool) -> Option<SplitArgumen
     let mut reason = None;
     for (name, value) in object.members().ok()? {
         if name == CALL_REASON {
-            rewriting.skip(value.get());
-            reason = Some(read_reason(value.get()));
+            rewriting.skip(value);
+            reason = Some(read_reason(value));
         } else {
-            rewriting.keep(value.get(), None);
+            rewriting.keep(value, None);
         }
     }
     let rest = rewriting.finish();
@@ -117,7 +117,7 @@ pub(crate) fn split_call_reason(text: &str, coerce: bool) -> Option<SplitArgumen
 }
 
 fn read_reason(value: &str) -> Option<String> {
-    match serde_json::from_str(value) {
+    match value.parse() {
         Ok(Value::Null) => None,
         Ok(Value::String(reason)) => Some(reason),
         _ => Some(value.to_owned()),
@@ -188,7 +188,7 @@ mod tests {
             let read = |text: &str| {
                 let object = ObjectText::read(text).unwrap();
                 let members = object.members().unwrap().into_iter();
-                members.map(|(name, value)| (name.into_owned(), value.get().to_owned())).collect::<Vec<_>>()
+                members.map(|(name, value)| (name.into_owned(), value.to_owned())).collect::<Vec<_>>()
             };
             prop_assert_eq!(read(&split.arguments), read(&format!("{{{}}}", plain.join(","))));
         }

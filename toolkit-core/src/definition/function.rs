@@ -114,9 +114,10 @@ impl Function {
     ///
     /// `description` is the function's documentation without the sections about parameters. `params` lists
     /// the parameters in the order of the signature. `call` decodes the arguments and calls the function.
-    /// `returned` is what the return type tells about the output.
+    /// `returned` is what the return type tells about the output. Not inlined, because each tool calls it.
     #[must_use]
     #[track_caller]
+    #[inline(never)]
     pub fn new(
         name: &'static str,
         description: &'static str,
@@ -140,11 +141,18 @@ impl Function {
         }
     }
 
-    /// Marks the function as `async`.
+    /// Describes an `async` function, as [`new`](Self::new) does for others.
     #[must_use]
-    pub fn with_async(mut self) -> Self {
-        self.is_async = true;
-        self
+    #[track_caller]
+    #[inline(never)]
+    pub fn new_async(
+        name: &'static str,
+        description: &'static str,
+        params: &'static [ParamSpec],
+        call: CallFn,
+        returned: Option<OutputType>,
+    ) -> Self {
+        Self { is_async: true, ..Self::new(name, description, params, call, returned) }
     }
 
     /// Returns the tool of the function. The first call with a `cell` builds the definition. All tools of

@@ -3,7 +3,7 @@
 use super::lane::LaneArgument;
 use super::made_once::{ContractCell, OutputSchema};
 use super::{TextFormat, ToolKind, ToolMetadata};
-use crate::args::{ArgumentRules, parse_value, read_arguments};
+use crate::args::{Aliases, ArgumentRules, parse_value, read_arguments};
 use crate::context::{StateNeed, ToolContext};
 use crate::error::{BuildProblem, ToolError, ToolFault};
 use crate::name::{NameError, ToolName};
@@ -11,7 +11,6 @@ use crate::output::OutputForm;
 use crate::schema::__private::{Contract, Fault};
 use serde_json::{Value, json};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 /// The definition of a tool.
 ///
@@ -42,7 +41,7 @@ pub struct ToolDefinition {
     pub metadata: ToolMetadata,
     pub(super) output: OutputSchema,
     /// The aliases of parameters. Each alias is mapped to the name of its parameter.
-    pub(super) aliases: BTreeMap<String, String>,
+    pub(super) aliases: Aliases,
     /// Whether the program computes an argument for each call, so equal arguments may mean different calls.
     pub(super) is_computed: bool,
     /// The lane argument of an adapted tool. Boxed, because few tools have a lane argument.
@@ -65,7 +64,7 @@ impl ToolDefinition {
             kind: ToolKind::Function,
             metadata: ToolMetadata::default(),
             output: OutputSchema::default(),
-            aliases: BTreeMap::new(),
+            aliases: Aliases::default(),
             is_computed: false,
             lane: None,
             state_needs: Vec::new(),
@@ -117,7 +116,7 @@ impl ToolDefinition {
     /// Returns the name of the parameter with this alias; `None` if `alias` is not an alias.
     #[must_use]
     pub fn parameter_named(&self, alias: &str) -> Option<&str> {
-        self.aliases.get(alias).map(String::as_str)
+        self.aliases.get(alias)
     }
 
     /// Parses the arguments of a call into a JSON value with the parameters' names.

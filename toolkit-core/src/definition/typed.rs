@@ -25,12 +25,17 @@ impl TypedTool {
         args::close(schema, unpublished == Unpublished::Refused);
         let contract = Contract::of_type(schema, unpublished);
         let contract = no_object(schema).map_or(contract, Err);
-        let mut aliases: Vec<(String, String)> = Vec::new();
-        let of_params =
-            params.iter().flat_map(|param| param.aliases().iter().map(|alias| (*alias, param.name)));
-        let of_struct = contract.iter().flat_map(|contract| contract.aliases(schema));
-        aliases.extend(of_params.chain(of_struct).map(|(alias, name)| (alias.to_owned(), name.to_owned())));
-        definition.aliases.extend(aliases);
+        let aliases = &mut definition.aliases;
+        for param in &params {
+            for alias in param.aliases() {
+                aliases.insert((*alias).to_owned(), param.name.to_owned());
+            }
+        }
+        if let Ok(contract) = &contract {
+            for (alias, name) in contract.aliases(schema) {
+                aliases.insert(alias.to_owned(), name.to_owned());
+            }
+        }
         definition.contract = ContractCell::made(contract);
         definition.reads_arguments = true;
         Self { definition, params }

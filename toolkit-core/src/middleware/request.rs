@@ -63,7 +63,7 @@ impl CallArguments {
     pub(crate) fn lane(&self) -> Option<String> {
         let definition = self.tool.definition();
         definition.metadata.lane.as_ref()?;
-        definition.lane_value(&serde_json::from_str(self.normal().ok()?).ok()?)
+        definition.lane_value(&self.normal().ok()?.parse().ok()?)
     }
 
     fn normal(&self) -> Result<&str, &ToolError> {

@@ -1,8 +1,7 @@
 //! Spellings of tool names for providers with stricter naming rules.
 
 use super::MAX_NAME_LENGTH;
-use crate::schema::__private::sort_names;
-use std::collections::HashMap;
+use crate::schema::__private::{Names, sort_by, sort_names};
 use std::sync::Arc;
 
 /// A provider's rule for the names of tools or of their parameters.
@@ -140,55 +139,35 @@ pub struct WireNames(Arc<Spellings>);
 
 #[derive(Debug, Default)]
 struct Spellings {
-    spelled: HashMap<Arc<str>, Arc<str>>,
-    originals: HashMap<Arc<str>, Arc<str>>,
+    /// Names and spellings, in the order of the names.
+    spelled: Vec<(Arc<str>, Arc<str>)>,
+    /// Spellings and names, in the order of the spellings.
+    originals: Vec<(Arc<str>, Arc<str>)>,
 }
 
 impl WireNames {
     /// Creates the mapping for a set of names.
     #[must_use]
     pub fn new<'a>(rule: NameRule, names: impl IntoIterator<Item = &'a str>) -> Self {
-        let (accepted, mut refused): (Vec<&str>, Vec<&str>) =
-            names.into_iter().partition(|name| rule.accepts(name));
-        sort_names(&mut refused);
-        refused.dedup();
-
-        let mut claims: HashMap<String, usize> = HashMap::new();
-        for name in accepted {
-            claims.insert(name.to_owned(), 2);
-        }
-        for name in &refused {
-            *claims.entry(rule.plain(name)).or_default() += 1;
-        }
-
-        let mut names = Spellings::default();
-        for name in refused {
-            let plain = rule.plain(name);
-            let unique = rule.accepts(&plain) && claims.get(&plain) == Some(&1);
-            let spelling = if unique { plain } else { unclaimed_digest(rule, name, &mut claims) };
-            let (original, spelling): (Arc<str>, Arc<str>) = (name.into(), spelling.into());
-            names.spelled.insert(original.clone(), spelling.clone());
-            names.originals.insert(spelling, original);
-        }
-        Self(Arc::new(names))
+        Self(Arc::new(Spellings::new(rule, &names.into_iter().collect::<Vec<_>>())))
     }
 
     /// Returns the provider's spelling of `name`. A name outside of the set is returned unchanged.
     #[must_use]
     pub fn spell<'a>(&'a self, name: &'a str) -> &'a str {
-        self.0.spelled.get(name).map_or(name, |spelled| spelled)
+        counterpart(&self.0.spelled, name).map_or(name, |spelled| spelled)
     }
 
     /// Returns the original tool name for a `spelling` that differs from the name. Returns `None` for an unknown
     /// spelling, and for a name that needs no other spelling.
     pub(crate) fn original(&self, spelling: &str) -> Option<Arc<str>> {
-        self.0.originals.get(spelling).cloned()
+        counterpart(&self.0.originals, spelling).cloned()
     }
 
     /// Returns the tool name for a provider's spelling. An unknown spelling is returned unchanged.
     #[must_use]
     pub fn unspell<'a>(&'a self, spelling: &'a str) -> &'a str {
-        self.0.originals.get(spelling).map_or(spelling, |original| original)
+        counterpart(&self.0.originals, spelling).map_or(spelling, |original| original)
     }
 
     /// Returns whether every name is its own spelling.
@@ -203,12 +182,49 @@ impl WireNames {
     }
 }
 
-fn unclaimed_digest(rule: NameRule, name: &str, claims: &mut HashMap<String, usize>) -> String {
+impl Spellings {
+    fn new(rule: NameRule, names: &[&str]) -> Self {
+        let mut claims = Names::default();
+        let mut refused: Vec<&str> = Vec::new();
+        for name in names {
+            if rule.accepts(name) {
+                claims.set((*name).into(), 2);
+            } else {
+                refused.push(name);
+            }
+        }
+        sort_names(&mut refused);
+        refused.dedup();
+        for name in &refused {
+            claims.count(rule.plain(name).into());
+        }
+
+        let mut spellings = Self::default();
+        for name in refused {
+            let plain = rule.plain(name);
+            let unique = rule.accepts(&plain) && claims.get(&plain) == Some(1);
+            let spelling = if unique { plain } else { unclaimed_digest(rule, name, &mut claims) };
+            let (original, spelling): (Arc<str>, Arc<str>) = (name.into(), spelling.into());
+            spellings.spelled.push((original.clone(), spelling.clone()));
+            spellings.originals.push((spelling, original));
+        }
+        sort_by(&mut spellings.originals, |(one, _), (other, _)| one.cmp(other));
+        spellings
+    }
+}
+
+/// Returns the second text of the pair whose first text is `text`. The pairs are sorted.
+fn counterpart<'a>(pairs: &'a [(Arc<str>, Arc<str>)], text: &str) -> Option<&'a Arc<str>> {
+    let at = pairs.binary_search_by(|(first, _)| (**first).cmp(text)).ok()?;
+    pairs.get(at).map(|(_, second)| second)
+}
+
+fn unclaimed_digest(rule: NameRule, name: &str, claims: &mut Names<'_>) -> String {
     let mut salt = 0;
     loop {
         let spelling = rule.hashed(name, salt);
-        if !claims.contains_key(&spelling) {
-            claims.insert(spelling.clone(), 2);
+        if !claims.contains(&spelling) {
+            claims.set(spelling.clone().into(), 2);
             return spelling;
         }
         salt += 1;

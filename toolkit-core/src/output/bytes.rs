@@ -1,5 +1,6 @@
 //! Bytes in JSON, written as Base64 strings.
 
+use crate::schema::__private::base64;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
@@ -40,9 +41,4 @@ impl<T> JsonSchema for Base64<T> {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({"type": "string", "contentEncoding": "base64"})
     }
-}
-
-/// Encodes standard Base64 with padding (RFC 4648, section 4).
-pub(super) fn base64(bytes: &[u8]) -> String {
-    data_encoding::BASE64.encode(bytes)
 }

@@ -1,5 +1,6 @@
 //! The kinds of content in tool output.
 
+use crate::schema::__private::base64;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
@@ -116,7 +117,7 @@ impl JsonText {
     /// # Errors
     /// The text is nested deeper than 127 levels, the limit of the parser.
     pub fn to_value(&self) -> Result<Value, serde_json::Error> {
-        serde_json::from_str(&self.0)
+        self.0.parse()
     }
 }
 
@@ -152,7 +153,7 @@ impl Media {
     /// Creates a media item from bytes, with a media type such as `image/png`.
     #[must_use]
     pub fn new(media_type: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
-        let data = MediaData::Base64(super::bytes::base64(bytes.as_ref()));
+        let data = MediaData::Base64(base64(bytes.as_ref()));
         Self { media_type: media_type.into(), data, name: None }
     }
 

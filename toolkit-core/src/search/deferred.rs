@@ -37,7 +37,7 @@ impl DeferredCall {
         if targets.len() > 1 {
             return Err(ToolError::invalid_arguments(vec![given_twice(TARGET)]));
         }
-        match targets.first().map(|(_, target)| serde_json::from_str(target)) {
+        match targets.first().map(|(_, target)| target.parse()) {
             Some(Ok(Value::String(target))) => Ok(Self { target, members }),
             Some(_) => refused(ViolationKind::WrongType, "expected the name of a tool as a string"),
             None => refused(ViolationKind::Missing, "required, but missing; expected the name of a tool"),
@@ -81,5 +81,5 @@ impl DeferredCall {
 fn members(text: &str) -> Result<Vec<Member>, ToolError> {
     let object = ObjectText::read(text)?;
     let members = object.members()?.into_iter();
-    Ok(members.map(|(name, value)| (name.into_owned(), value.get().to_owned())).collect())
+    Ok(members.map(|(name, value)| (name.into_owned(), value.to_owned())).collect())
 }

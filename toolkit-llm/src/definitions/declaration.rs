@@ -66,7 +66,7 @@ impl<'a> DefinitionEncoder<'a> {
         let spelled = |example: &Value| {
             let spell = |name: &str| self.parameter_spelling(name);
             let spelled = rename_members(&self.definition.parameters, &example.to_string(), &spell);
-            spelled.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_else(|| example.clone())
+            spelled.and_then(|text| text.parse().ok()).unwrap_or_else(|| example.clone())
         };
         self.definition.metadata.input_examples.iter().map(spelled).collect()
     }

@@ -3,10 +3,10 @@
 pub(crate) mod measure;
 
 use crate::facts::Facts;
-use std::collections::HashMap;
 use std::fmt;
 use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::WireNames;
+use toolkit_schema::__private::Names;
 
 /// A limit of the provider that the definitions of a request exceed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(crate) fn check(facts: &Facts, definitions: &[&ToolDefinition], names: &Wire
     {
         broken.push(LimitExceeded { tool: None, what: "tools".to_owned(), actual: definitions.len(), limit });
     }
-    let mut spelled: HashMap<&str, usize> = HashMap::new();
+    let mut spelled = Names::default();
     for definition in definitions {
         let name = definition.name.as_str();
         let spelling = names.spell(name);
@@ -53,9 +53,8 @@ pub(crate) fn check(facts: &Facts, definitions: &[&ToolDefinition], names: &Wire
                 broken.push(LimitExceeded { tool, what, actual, limit });
             }
         };
-        let same = spelled.entry(spelling).or_default();
-        *same += 1;
-        add(format_args!("tools of the name `{spelling}`"), *same, 1);
+        let same = spelled.count(spelling.into());
+        add(format_args!("tools of the name `{spelling}`"), same, 1);
         let rule = facts.tools.names;
         let refused = spelling.chars().filter(|c| !rule.accepts_char(*c)).count();
         let is_start_refused = spelling.starts_with(|c| !rule.accepts_first(c));

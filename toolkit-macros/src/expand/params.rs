@@ -42,10 +42,16 @@ pub(super) fn specs(model: &Model<'_>) -> TokenStream {
         let schema =
             Ident::new(if is_shared(param) { "toolkit_shared_schema" } else { "toolkit_schema" }, param.span);
         let schema = quote_spanned!(param.span=> __toolkit::Parameter::<#ty>::#schema);
-        let extras = extras(model, index, param);
+        // A literal follows the name, in one text: each text of its own costs every program a pointer.
+        let literal = syn::parse2::<syn::LitStr>(description.clone()).map(|literal| literal.value());
+        let text = match &literal {
+            Ok(description) if !description.is_empty() => format!("{name}\n{description}"),
+            _ => name.clone(),
+        };
+        let expression = literal.is_err().then_some(description);
+        let extras = extras(model, index, param, expression);
         quote!(__toolkit::ParamSpec {
-            name: #name,
-            description: #description,
+            text: #text,
             schema: #schema,
             extras: #extras
         })
@@ -75,10 +81,17 @@ pub(super) fn default_path(model: &Model<'_>, index: usize) -> TokenStream {
     quote!(#ident #arguments)
 }
 
-/// Generates an expression for the optional settings of a parameter: aliases, default and constraints.
-fn extras(model: &Model<'_>, index: usize, param: &ParamModel<'_>) -> TokenStream {
+/// Generates an expression for the optional settings of a parameter: aliases, default and constraints, and the
+/// description if it is no literal.
+fn extras(
+    model: &Model<'_>,
+    index: usize,
+    param: &ParamModel<'_>,
+    description: Option<&TokenStream>,
+) -> TokenStream {
     let attr = param.attr;
-    if attr.aliases.is_empty() && attr.default.is_none() && attr.constraints.is_empty() {
+    let has_settings = !attr.aliases.is_empty() || attr.default.is_some() || !attr.constraints.is_empty();
+    if !has_settings && description.is_none() {
         return quote!(__toolkit::None);
     }
     let aliases = attr.aliases.iter().map(syn::LitStr::value);
@@ -91,8 +104,10 @@ fn extras(model: &Model<'_>, index: usize, param: &ParamModel<'_>) -> TokenStrea
     let constrain = (!calls.is_empty()).then(|| quote!(|__constraints| { #calls }));
     let default = option(default);
     let constrain = option(constrain);
+    let description = description.map_or_else(|| quote!(""), TokenStream::clone);
     quote! {
         __toolkit::Some(&__toolkit::ParamExtras {
+            description: #description,
             aliases: &[#(#aliases),*],
             default: #default,
             constrain: #constrain,

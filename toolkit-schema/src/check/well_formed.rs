@@ -1,9 +1,10 @@
 //! Questions to a value that need no schema: repeated names, and integers that a `Value` would round.
 
+use crate::index::Names;
 use crate::json::{Json, Kind};
 use crate::violation::{Violation, ViolationKind};
 use crate::words::value_in_words;
-use std::collections::HashMap;
+use std::borrow::Cow;
 
 /// The maximum number of violations to report.
 const MOST: usize = 64;
@@ -14,14 +15,12 @@ const MOST: usize = 64;
 #[must_use]
 pub(crate) fn repeated_names(value: &Json<'_>, at: &str) -> Vec<Violation> {
     let mut found = Vec::new();
-    let mut given = HashMap::new();
     each(value, &mut at.to_owned(), &mut |value, path| {
         let Kind::Object(members) = &value.kind else { return };
-        given.clear();
+        let mut given = Names::default();
         for (name, _) in members {
-            let times: &mut usize = given.entry(&**name).or_default();
-            *times += 1;
-            if *times == 2 && found.len() < MOST {
+            let times = given.count(Cow::Borrowed(&**name));
+            if times == 2 && found.len() < MOST {
                 let path = if path.is_empty() { name.to_string() } else { format!("{path}.{name}") };
                 found.push(Violation::new(path, ViolationKind::Duplicate, "given twice; give it once"));
             }

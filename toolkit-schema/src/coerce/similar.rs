@@ -2,10 +2,10 @@
 
 use super::Coercion;
 use crate::discriminator::{Discriminator, discriminator};
+use crate::index::Names;
 use crate::json::{Json, quoted};
 use serde_json::Value;
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 impl Coercion<'_, '_> {
     /// Renames the only member of an object to the name of a similar variant. Letter case, spaces, `-` and `_` are
@@ -39,13 +39,16 @@ impl Coercion<'_, '_> {
                 && schemas.all(|other| first == Some(other))
         });
         let Some(names) = names else { return vec![None; members.len()] };
-        let mut taken: HashSet<String> = members.iter().map(|(name, _)| name.to_string()).collect();
+        let mut taken = Names::default();
+        for (name, _) in members {
+            taken.add(Cow::Borrowed(&**name));
+        }
         let renamed = members.iter().map(|(name, _)| {
             if names.contains_key(&**name) {
                 return None;
             }
             let alike = only_alike(name, names.keys().map(String::as_str))?;
-            taken.insert(alike.to_owned()).then(|| alike.to_owned())
+            taken.add(alike.to_owned().into()).then(|| alike.to_owned())
         });
         renamed.collect()
     }

@@ -1,6 +1,6 @@
 //! Losses of a conversion: constraints missing from the converted schema.
 
-use std::collections::HashSet;
+use crate::index::Names;
 use std::fmt;
 
 /// A constraint lost in a conversion, because the provider's dialect cannot express it.
@@ -33,7 +33,7 @@ impl fmt::Display for SchemaLoss {
 #[derive(Debug, Default)]
 pub(super) struct Losses {
     pub(super) list: Vec<SchemaLoss>,
-    seen: HashSet<(String, String)>,
+    seen: Names<'static>,
     /// The first loss that made the converted schema stricter than the original schema.
     pub(super) narrowed: Option<SchemaLoss>,
 }
@@ -43,7 +43,7 @@ impl Losses {
     ///
     /// The tool itself still checks these values.
     pub(super) fn widen(&mut self, path: &str, keyword: &str, reason: impl Into<String>) {
-        if self.seen.insert((path.to_owned(), keyword.to_owned())) {
+        if self.seen.add(format!("{keyword}\n{path}").into()) {
             self.list.push(SchemaLoss::new(path, keyword, reason));
         }
     }

@@ -3,12 +3,12 @@
 use super::losses::Losses;
 use super::node::{Entry, Held, Node, Path};
 use crate::depth::MAX_DEPTH;
+use crate::index::Names;
 use crate::keyword::{Holds, Keyword};
 use crate::reference::{escape, target};
 use crate::types::types;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 use std::rc::Rc;
 
@@ -40,6 +40,8 @@ pub(super) struct Target<'a> {
     /// The parsed target. Absent while it is parsed, and if its recursion is cut off.
     pub(super) node: Option<Rc<Node<'a>>>,
     schema: &'a Value,
+    /// Whether the target was found to refer back to itself.
+    is_recursive: bool,
 }
 
 /// A parsed schema, together with the targets of its references.
@@ -56,9 +58,8 @@ impl<'a> Tree<'a> {
             references,
             losses,
             targets: Vec::new(),
-            numbers: HashMap::new(),
+            numbers: Names::default(),
             active: Vec::new(),
-            recursive: HashSet::new(),
             left: MOST,
         };
         let root = parser.schema(root, Place { path: &"".into(), depth: 0 });
@@ -95,11 +96,9 @@ struct Parser<'r, 'a> {
     losses: &'r mut Losses,
     targets: Vec<Target<'a>>,
     /// The indices of targets by the references to them.
-    numbers: HashMap<&'a str, usize>,
+    numbers: Names<'a>,
     /// The targets of references that are currently being parsed.
     active: Vec<usize>,
-    /// The targets of references that were found to refer back to themselves.
-    recursive: HashSet<usize>,
     /// The remaining number of schemas to parse before the schema counts as too large.
     left: usize,
 }
@@ -206,7 +205,11 @@ impl<'a> Parser<'_, 'a> {
             return Some(Rc::new(Node::reference_to(number, at.path)));
         }
         if let Some(place) = self.active.iter().position(|active| *active == number) {
-            self.recursive.extend(self.active.iter().skip(place));
+            for number in self.active.iter().skip(place) {
+                if let Some(target) = self.targets.get_mut(*number) {
+                    target.is_recursive = true;
+                }
+            }
             return Some(match self.references {
                 References::CutOff => self.cut_off(number, at.path),
                 _ => Rc::new(Node::reference_to(number, at.path)),
@@ -221,20 +224,20 @@ impl<'a> Parser<'_, 'a> {
                 let node = self.schema(schema, Place { path: &path, depth: at.depth + 1 });
                 self.active.pop();
                 // The form of a target whose recursion is cut off depends on the schemas around it.
-                if self.references == References::Recursive || !self.recursive.contains(&number) {
+                if self.references == References::Recursive || !self.is_recursive(number) {
                     self.set_target(number, node.clone());
                 }
                 node
             }
         };
-        let is_kept = self.references == References::Recursive && self.recursive.contains(&number);
+        let is_kept = self.references == References::Recursive && self.is_recursive(number);
         Some(if is_kept { Rc::new(Node::reference_to(number, at.path)) } else { node })
     }
 
     /// Returns the index of the target of a reference, or `None` if there is no target.
     fn number(&mut self, reference: &'a str) -> Option<usize> {
         if let Some(number) = self.numbers.get(reference) {
-            return Some(*number);
+            return Some(number);
         }
         let schema = target(self.root, reference)?;
         let last = reference.rsplit(['/', '#']).next().filter(|last| !last.is_empty()).unwrap_or("root");
@@ -244,9 +247,13 @@ impl<'a> Parser<'_, 'a> {
         let is_taken = self.targets.iter().any(|target| target.name == plain);
         let name = if is_taken { format!("{plain}_{number}") } else { plain };
         let path = reference.trim_start_matches('#').into();
-        self.targets.push(Target { path, name, node: None, schema });
-        self.numbers.insert(reference, number);
+        self.targets.push(Target { path, name, node: None, schema, is_recursive: false });
+        self.numbers.set(reference.into(), number);
         Some(number)
+    }
+
+    fn is_recursive(&self, number: usize) -> bool {
+        self.targets.get(number).is_some_and(|target| target.is_recursive)
     }
 
     fn set_target(&mut self, number: usize, node: Rc<Node<'a>>) {

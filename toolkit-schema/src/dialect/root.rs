@@ -4,8 +4,8 @@ use super::node::{Entry, Held, Node, Path};
 use super::parse::{DEEPEST, MOST};
 use super::remarks::{in_words, sentence};
 use super::writer::Writer;
+use crate::index::Names;
 use serde_json::{Value, json};
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Converts the root schema to a single object schema.
@@ -101,17 +101,16 @@ impl<'a> Root<'_, '_, 'a> {
         let reason = "parameters have no unions; those of all its schemas are listed, and the description states \
                       which go together";
         self.writer.losses.widen(path, keyword, reason);
-        let mut names: Vec<&'a str> = Vec::new();
-        let mut found: HashMap<&'a str, Vec<Rc<Node<'a>>>> = HashMap::new();
+        let mut numbers = Names::default();
+        let mut found: Vec<(&'a str, Vec<Rc<Node<'a>>>)> = Vec::new();
         for (name, schema) in branches.iter().flat_map(|branch| branch.named("properties")) {
-            let variants = found.entry(name).or_default();
-            if variants.is_empty() {
-                names.push(name);
+            let number = numbers.get_or_set((*name).into(), found.len());
+            match found.get_mut(number) {
+                Some((_, variants)) => variants.push(schema.clone()),
+                None => found.push((name, vec![schema.clone()])),
             }
-            variants.push(schema.clone());
         }
-        let properties = names.into_iter().map(|name| {
-            let found = found.remove(name).unwrap_or_default();
+        let properties = found.into_iter().map(|(name, found)| {
             // If the schema that contains the union describes the property, but a branch does not, only the description
             // of that schema is used.
             let is_open = found.len() < branches.len() && node.property(name).is_some();
@@ -136,9 +135,9 @@ impl<'a> Root<'_, '_, 'a> {
 /// Returns one schema for a property that several branches describe. Different constants become an `enum`, and other
 /// different descriptions a union.
 fn any_of<'a>(found: Vec<Rc<Node<'a>>>, path: &Path) -> Rc<Node<'a>> {
-    let mut seen = HashSet::new();
+    let mut seen = Names::default();
     let different: Vec<Rc<Node<'a>>> =
-        found.into_iter().filter(|schema| seen.insert(schema.path.clone())).collect();
+        found.into_iter().filter(|schema| seen.add(schema.path.to_string().into())).collect();
     let Some(first) = different.first().filter(|_| different.len() > 1) else {
         return different.into_iter().next().unwrap_or_else(|| Rc::new(Node::new(path)));
     };
@@ -148,9 +147,9 @@ fn any_of<'a>(found: Vec<Rc<Node<'a>>>, path: &Path) -> Rc<Node<'a>> {
     });
     let mut united = Node::new(path);
     if let Some(values) = constants.collect::<Option<Vec<&Value>>>() {
-        let mut seen = HashSet::new();
+        let mut seen = Names::default();
         let values: Value =
-            values.into_iter().filter(|value| seen.insert(value.to_string())).cloned().collect();
+            values.into_iter().filter(|value| seen.add(value.to_string().into())).cloned().collect();
         united.entries.extend(first.get("type").cloned());
         united.set_value("enum", path, values);
     } else {

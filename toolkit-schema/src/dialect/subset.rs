@@ -7,6 +7,7 @@ use super::rules::Rules;
 use super::unions::{Written, are_disjoint};
 use super::writer::Writer;
 use crate::keyword::Keyword;
+use crate::keywords::Keywords;
 use serde_json::{Map, Value, json};
 
 /// The keywords that apply to values of all types.
@@ -33,10 +34,10 @@ impl<'a> Subset<'_, '_, 'a> {
                 );
                 json!({"type": "string", "enum": ["none"]})
             });
-            definitions.insert(name.to_owned(), definition);
+            definitions.set(name, definition);
         }
         if !definitions.is_empty() {
-            schema.insert("$defs".to_owned(), definitions.into());
+            schema.set("$defs", definitions.into());
         }
         schema.into()
     }
@@ -61,7 +62,7 @@ impl<'a> Subset<'_, '_, 'a> {
         }
         if depth > DEEPEST || self.writer.left == 0 {
             self.writer.losses.narrow(&node.path, "type", TOO_LARGE);
-            return Some(Map::from_iter([("type".to_owned(), json!("string"))]).into());
+            return Some(Map::only("type", "string".into()).into());
         }
         self.writer.left -= 1;
         let mut notes = Vec::new();
@@ -98,7 +99,7 @@ impl<'a> Subset<'_, '_, 'a> {
             // The subset allows no other keyword next to `$ref`.
             node.take("$ref");
             self.move_all_to_notes(std::mem::take(&mut node.entries), &mut notes);
-            Map::from_iter([("$ref".to_owned(), self.writer.reference(target).into())]).into()
+            Map::only("$ref", self.writer.reference(target).into()).into()
         } else if node.has("anyOf") || node.has("oneOf") {
             self.union(node, depth)?
         } else {
@@ -113,7 +114,7 @@ impl<'a> Subset<'_, '_, 'a> {
         };
         annotate(annotated, title, description, &notes);
         if let Some(Entry { held: Held::Value(value), .. }) = default {
-            annotated.insert("default".to_owned(), value.into_owned());
+            annotated.set("default", value.into_owned());
         }
         Some(written)
     }
@@ -185,10 +186,18 @@ fn annotate(
     }
     if schema.contains_key("$ref") {
         // The subset allows no other keyword next to `$ref`, so the reference moves into a union.
-        *schema = Map::from_iter([("anyOf".to_owned(), json!([schema]))]);
+        let alone = Value::Object(std::mem::take(schema));
+        *schema = Map::only("anyOf", vec![alone].into());
     }
     let description = Some(Value::String(description)).filter(|text| text != "");
-    let first = [("type", schema.shift_remove("type")), ("title", title), ("description", description)];
-    let first = first.into_iter().filter_map(|(keyword, value)| Some((keyword.to_owned(), value?)));
-    *schema = first.chain(std::mem::take(schema)).collect();
+    let mut annotated = Map::new();
+    for (keyword, value) in
+        [("type", schema.shift_remove("type")), ("title", title), ("description", description)]
+    {
+        if let Some(value) = value {
+            annotated.set(keyword, value);
+        }
+    }
+    annotated.append(schema);
+    *schema = annotated;
 }

@@ -8,10 +8,11 @@ use super::rules::Literals;
 use super::subset::Subset;
 use super::unions::{Written, add_line};
 use crate::check::violations;
+use crate::index::Names;
 use crate::keyword::Keyword;
+use crate::keywords::{Keywords, of_type};
 use crate::types::type_of;
-use serde_json::{Map, Value, json};
-use std::collections::HashSet;
+use serde_json::{Map, Value};
 use std::rc::Rc;
 
 /// An unfinished schema for values of one JSON type.
@@ -79,7 +80,7 @@ impl<'a> Subset<'_, '_, 'a> {
             if !node.has("type") {
                 let mut names: Vec<&str> = values.iter().map(type_of).collect();
                 names.dedup();
-                node.set_value("type", &path, json!(names));
+                node.set_value("type", &path, names.into());
             }
             let reason = format!("the provider takes no `{refused}` there; the description lists the values");
             self.writer.losses.widen(&path, keyword, reason);
@@ -114,20 +115,22 @@ impl<'a> Subset<'_, '_, 'a> {
     /// Writes a schema that lists `values` in `const` or `enum`. `name` is the type of all values, if they have the
     /// same type. Other constraints are left out, because the listed values satisfy them.
     fn list(&self, name: Option<&str>, keyword: &str, values: Vec<Value>) -> Map<String, Value> {
-        let name = name.map(|name| ("type".to_owned(), name.into()));
-        let listed = match (values.as_slice(), self.rules.literals) {
+        let mut schema = Map::new();
+        if let Some(name) = name {
+            schema.set("type", name.into());
+        }
+        match (values.as_slice(), self.rules.literals) {
             ([only], Literals::Typed | Literals::Untyped) if keyword == "const" => {
-                ("const".to_owned(), only.clone())
+                schema.set("const", only.clone());
             }
-            _ => ("enum".to_owned(), values.into()),
-        };
-        name.into_iter().chain([listed]).collect()
+            _ => schema.set("enum", values.into()),
+        }
+        schema
     }
 
     /// Writes the schema for values of the JSON type called `name`.
     fn of_type(&mut self, name: &str, mut node: Node<'a>, depth: usize) -> Map<String, Value> {
-        let mut draft =
-            TypedSchema { schema: Map::from_iter([("type".to_owned(), name.into())]), notes: Vec::new() };
+        let mut draft = TypedSchema { schema: Map::only("type", name.into()), notes: Vec::new() };
         match name {
             "object" => self.object(&node, depth, &mut draft),
             "array" => self.array(&mut node, depth, &mut draft),
@@ -144,25 +147,28 @@ impl<'a> Subset<'_, '_, 'a> {
             }
             match &entry.held {
                 Held::Value(value) if (self.rules.keeps)(name, keyword, value) => {
-                    draft.schema.insert(keyword.to_owned(), value.clone().into_owned());
+                    draft.schema.set(keyword, value.clone().into_owned());
                 }
                 _ => self.move_to_notes(entry, &mut draft.notes),
             }
         }
         if !draft.notes.is_empty() {
-            draft.schema.insert("description".to_owned(), sentence(&draft.notes).into());
+            draft.schema.set("description", sentence(&draft.notes).into());
         }
         draft.schema
     }
 
     fn object(&mut self, node: &Node<'a>, depth: usize, draft: &mut TypedSchema) {
         let required = node.required();
-        let all_required: HashSet<&str> = required.iter().copied().collect();
+        let mut all_required = Names::default();
+        for name in &required {
+            all_required.add((*name).into());
+        }
         let mut properties = Map::new();
         for (name, property) in node.named("properties") {
             let is_required = all_required.contains(name);
             match self.schema(property, depth + 1, self.rules.all_required && !is_required) {
-                Some(property) => drop(properties.insert((*name).to_owned(), property)),
+                Some(property) => properties.set(name, property),
                 None if is_required => {
                     let reason = "no value is valid for this required property";
                     self.writer.losses.widen(&property.path, "type", reason);
@@ -178,7 +184,7 @@ impl<'a> Subset<'_, '_, 'a> {
         let (mut known, unknown): (Vec<&str>, Vec<&str>) =
             required.into_iter().partition(|name| properties.contains_key(*name));
         if !unknown.is_empty() {
-            draft.notes.extend(of_value("required", &json!(unknown)));
+            draft.notes.extend(of_value("required", &unknown.into()));
             let reason = "it names no property; stated in the description";
             let lose = if self.rules.closed { Losses::narrow } else { Losses::widen };
             lose(&mut self.writer.losses, &node.path, "required", reason);
@@ -186,14 +192,17 @@ impl<'a> Subset<'_, '_, 'a> {
         if self.rules.all_required {
             known = properties.keys().map(String::as_str).collect();
         }
-        let required = Some(json!(known)).filter(|_| self.rules.all_required || !known.is_empty());
+        let required =
+            if self.rules.all_required || !known.is_empty() { Some(Value::from(known)) } else { None };
         // Gemini refuses an object with an empty list of properties.
         if self.rules.closed || !properties.is_empty() {
-            draft.schema.insert("properties".to_owned(), properties.into());
+            draft.schema.set("properties", properties.into());
         }
-        draft.schema.extend(required.map(|required| ("required".to_owned(), required)));
+        if let Some(required) = required {
+            draft.schema.set("required", required);
+        }
         if self.rules.closed {
-            draft.schema.insert("additionalProperties".to_owned(), json!(false));
+            draft.schema.set("additionalProperties", false.into());
         }
     }
 
@@ -249,7 +258,7 @@ impl<'a> Subset<'_, '_, 'a> {
         let is_full = most.is_some_and(|most| most <= prefix.len() as u64);
         let ends = rest.as_ref().is_some_and(|rest| rest.is_never);
         if ends && !is_full {
-            node.set_value("maxItems", &path, json!(prefix.len()));
+            node.set_value("maxItems", &path, prefix.len().into());
         }
         if let (false, Some(entry)) = (prefix.is_empty(), node.get("prefixItems").cloned()) {
             self.move_to_notes(&entry, &mut draft.notes);
@@ -271,12 +280,12 @@ impl<'a> Subset<'_, '_, 'a> {
             let written = elements.iter().filter_map(|element| self.write(element, depth + 1)).collect();
             items = Written::any_of(written).map(|written| written.complete(self.rules.nulls));
             if items.is_none() {
-                node.set_value("maxItems", &path, json!(0));
+                node.set_value("maxItems", &path, 0.into());
             }
         } else if most != Some(0) && !(ends && elements.is_empty()) {
             let reason = "the provider must know the type of items; strings are taken";
             self.writer.losses.narrow(&path, "items", reason);
         }
-        draft.schema.insert("items".to_owned(), items.unwrap_or_else(|| json!({"type": "string"})));
+        draft.schema.set("items", items.unwrap_or_else(|| of_type("string")));
     }
 }

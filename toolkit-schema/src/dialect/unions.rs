@@ -2,10 +2,11 @@
 
 use super::node::{Node, join_lines};
 use super::rules::Nulls;
+use crate::index::Names;
 use crate::json::canonical_json;
+use crate::keywords::{Keywords, of_type};
 use crate::types::type_of;
-use serde_json::{Map, Value, json};
-use std::collections::{HashMap, HashSet};
+use serde_json::{Map, Value};
 use std::rc::Rc;
 
 /// A written schema, and whether it must also allow `null`.
@@ -34,9 +35,9 @@ impl Written {
             all
         });
         let mut different: Vec<Map<String, Value>> = Vec::new();
-        let mut seen = HashSet::new();
+        let mut seen = Names::default();
         for schema in branches.into_iter().filter_map(|branch| branch.schema).flat_map(branches_of) {
-            if seen.insert(schema.to_string())
+            if seen.add(schema.to_string().into())
                 && let Value::Object(schema) = schema
             {
                 different.push(schema);
@@ -44,9 +45,7 @@ impl Written {
         }
         let schema = match different.len() {
             0 | 1 => different.pop(),
-            _ => {
-                Some(Map::from_iter([("anyOf".to_owned(), different.into_iter().map(Value::from).collect())]))
-            }
+            _ => Some(Map::only("anyOf", different.into())),
         };
         Some(Self { schema, null })
     }
@@ -54,8 +53,9 @@ impl Written {
     /// Returns the finished schema. If `null` is valid, `nulls` determines how the schema allows it.
     pub(super) fn complete(self, nulls: Nulls) -> Value {
         let Some(mut schema) = self.schema else {
-            let only = Map::from_iter([("type".to_owned(), json!("null"))]);
-            return only.into_iter().chain(self.null.unwrap_or_default()).collect();
+            let mut only = Map::only("type", "null".into());
+            only.append(&mut self.null.unwrap_or_default());
+            return only.into();
         };
         let Some(null) = self.null else { return schema.into() };
         if let Some(text) = null.get("description").and_then(Value::as_str) {
@@ -64,18 +64,18 @@ impl Written {
         let values = listed(&schema);
         let name = schema.get("type").and_then(Value::as_str);
         let (keyword, value) = match (nulls, name, values) {
-            (Nulls::Flag, ..) => ("nullable", json!(true)),
+            (Nulls::Flag, ..) => ("nullable", true.into()),
             (Nulls::Union, _, Some(mut values)) => {
                 values.push(Value::Null);
                 schema.shift_remove("const");
                 ("enum", values.into())
             }
             (Nulls::TypeList, Some(name), None) if name != "object" && name != "array" => {
-                ("type", json!([name, "null"]))
+                ("type", vec![name, "null"].into())
             }
             _ => return with_null(schema).into(),
         };
-        schema.insert(keyword.to_owned(), value);
+        schema.set(keyword, value);
         schema.into()
     }
 }
@@ -90,7 +90,7 @@ impl From<Map<String, Value>> for Written {
 pub(super) fn add_line(schema: &mut Map<String, Value>, line: &str) {
     let description = join_lines(schema.get("description").and_then(Value::as_str), line);
     if !description.is_empty() {
-        schema.insert("description".to_owned(), description.into());
+        schema.set("description", description.into());
     }
 }
 
@@ -116,13 +116,16 @@ fn listed(schema: &Map<String, Value>) -> Option<Vec<Value>> {
 ///
 /// This is so if schemas of the same type list different values, or require another constant or another only member.
 pub(super) fn are_disjoint<'n, 'a: 'n>(schemas: impl Iterator<Item = Option<&'n Rc<Node<'a>>>>) -> bool {
-    let mut known: HashMap<&str, (String, HashSet<String>)> = HashMap::new();
+    let mut known: Vec<(&str, String)> = Vec::new();
+    let mut values = Names::default();
     for schema in schemas {
         let Some(distinctions) = schema.and_then(|schema| distinctions(schema)) else { return false };
         for (kind, by, value) in distinctions {
-            let (known_by, values) = known.entry(kind).or_insert_with(|| (by.clone(), HashSet::new()));
-            if *known_by != by || !values.insert(value) {
-                return false;
+            let is_new = values.add(format!("{kind} {value}").into());
+            match known.iter().find(|(other, _)| *other == kind) {
+                Some((_, known_by)) if !is_new || *known_by != by => return false,
+                Some(_) => {}
+                None => known.push((kind, by)),
             }
         }
     }
@@ -164,11 +167,14 @@ fn distinctions<'n>(schema: &'n Node<'_>) -> Option<Vec<(&'n str, String, String
 
 /// Returns a union of a schema and `null`. The title and the description move to the union.
 fn with_null(mut schema: Map<String, Value>) -> Map<String, Value> {
-    let outside = ["title", "description"].into_iter();
-    let mut union: Map<String, Value> =
-        outside.filter_map(|keyword| Some((keyword.to_owned(), schema.shift_remove(keyword)?))).collect();
+    let mut union = Map::new();
+    for keyword in ["title", "description"] {
+        if let Some(value) = schema.shift_remove(keyword) {
+            union.set(keyword, value);
+        }
+    }
     let mut branches = branches_of(schema);
-    branches.push(json!({"type": "null"}));
-    union.insert("anyOf".to_owned(), branches.into());
+    branches.push(of_type("null"));
+    union.set("anyOf", branches.into());
     union
 }

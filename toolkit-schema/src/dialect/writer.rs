@@ -7,8 +7,9 @@ use super::remarks::{in_words, of_schemas, remarks};
 use super::rules::Needed;
 use crate::depth::MAX_DEPTH;
 use crate::keyword::takes_boolean;
+use crate::keywords::Keywords;
 use crate::types::{names, types};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::rc::Rc;
 
 /// The maximum number of schemas in a sketch, which is a small copy of a schema for a remark in a description.
@@ -43,10 +44,10 @@ impl<'w, 'a> Writer<'w, 'a> {
         // A schema with a reference to the definition may describe the properties that the definition requires.
         self.is_condition = true;
         while let Some((name, node)) = self.definition(definitions.len()) {
-            definitions.insert(name.to_owned(), self.schema(node, 0));
+            definitions.set(name, self.schema(node, 0));
         }
         if let (Value::Object(schema), false) = (&mut schema, definitions.is_empty()) {
-            schema.insert("$defs".to_owned(), definitions.into());
+            schema.set("$defs", definitions.into());
         }
         schema
     }
@@ -54,12 +55,16 @@ impl<'w, 'a> Writer<'w, 'a> {
     /// Writes a schema as full JSON Schema.
     fn schema(&mut self, node: &Node<'a>, depth: usize) -> Value {
         if node.is_never || node.entries.is_empty() {
-            return if node.is_never { json!({"not": {}}) } else { json!({}) };
+            return if node.is_never {
+                Map::only("not", Map::new().into()).into()
+            } else {
+                Map::new().into()
+            };
         }
         if self.left == 0 || depth > MAX_DEPTH {
             self.left = 0;
             self.losses.widen(&node.path, "type", TOO_LARGE);
-            return json!({});
+            return Map::new().into();
         }
         self.left -= 1;
         let mut schema = Map::new();
@@ -84,13 +89,14 @@ impl<'w, 'a> Writer<'w, 'a> {
                 Held::Reference(target) => self.reference(*target).into(),
             };
             self.is_condition = is_condition;
-            if *keyword != "required" || value != json!([]) {
-                schema.insert((*keyword).to_owned(), value);
+            if *keyword != "required" || value != Value::Array(Vec::new()) {
+                schema.set(keyword, value);
             }
         }
         for (name, keyword) in self.needed {
             if types(schema.get("type")).any(|known| known == *name) {
-                let empty = if *keyword == "properties" { required_properties(&schema) } else { json!({}) };
+                let empty =
+                    if *keyword == "properties" { required_properties(&schema) } else { Map::new().into() };
                 schema.entry(*keyword).or_insert(empty);
             }
         }
@@ -161,5 +167,9 @@ fn required_properties(schema: &Map<String, Value>) -> Value {
         .iter()
         .all(|keyword| schema.get(*keyword).is_none_or(|others| others == true));
     let names = names(schema.get("required").filter(|_| is_open));
-    names.map(|name| (name.to_owned(), json!({}))).collect::<Map<_, _>>().into()
+    let mut properties = Map::new();
+    for name in names {
+        properties.set(name, Map::new().into());
+    }
+    properties.into()
 }

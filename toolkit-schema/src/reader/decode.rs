@@ -151,9 +151,10 @@ impl<'t> Deserializer<'t> for &mut Reader<'t> {
                 Number::Unsigned(number) => visitor.visit_u64(number),
                 Number::Negative(number) => visitor.visit_i64(number),
                 // With a feature of serde_json, its numbers keep all digits.
-                Number::Wide(text) | Number::Fraction(text) => serde_json::Deserializer::from_str(text)
-                    .deserialize_any(visitor)
-                    .map_err(ReadError::custom),
+                Number::Wide(text) | Number::Fraction(text) => {
+                    let number: serde_json::Number = text.parse().map_err(ReadError::custom)?;
+                    number.deserialize_any(visitor).map_err(ReadError::custom)
+                }
             },
         }
     }

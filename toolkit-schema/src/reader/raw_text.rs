@@ -5,7 +5,7 @@ use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{DeserializeSeed, MapAccess};
 
 /// The name by which serde_json's `RawValue` asks for the text of a value.
-pub(super) const RAW_VALUE: &str = "$serde_json::private::RawValue";
+pub const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
 /// The text of a value, in the form that serde_json's `RawValue` takes.
 pub(super) struct RawText<'t>(pub(super) Option<&'t str>);

@@ -2,6 +2,7 @@
 
 use super::{DIGITS, ReadError, Reader};
 use crate::plan::Matcher;
+use serde_json::Value;
 use std::borrow::Cow;
 
 /// A number as serde's visitors take it.
@@ -139,11 +140,15 @@ impl<'t> Reader<'t> {
     fn escaped(&mut self, start: usize, end: usize) -> Result<Cow<'t, str>, ReadError> {
         self.skip_from(end, false)?;
         let quoted = self.text.get(start - 1..self.at).unwrap_or_default();
-        serde_json::from_str(quoted).map(Cow::Owned).map_err(|error| {
-            // The place in the string is not the place in the text.
-            let message = error.to_string();
-            serde::de::Error::custom(message.split(" at line ").next().unwrap_or_default())
-        })
+        match quoted.parse() {
+            Ok(Value::String(text)) => Ok(Cow::Owned(text)),
+            Ok(_) => Err(self.refuse()),
+            Err(error) => {
+                // The place in the string is not the place in the text.
+                let message = error.to_string();
+                Err(serde::de::Error::custom(message.split(" at line ").next().unwrap_or_default()))
+            }
+        }
     }
 
     /// Skips a string. Its opening quote comes next. With `is_unicode`, refuses escapes that may be no text in Unicode.

@@ -2,12 +2,12 @@
 
 use super::{escape, target};
 use crate::dialect::SchemaLoss;
+use crate::index::{AddressMap, address};
 use crate::keyword::{Role, Subschema, subschemas};
+use crate::keywords::Keywords;
 use crate::types::{names, types};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::ptr;
 
 /// The parts of a value that a provider lets a loop of references lead through, because a value may lack them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +62,7 @@ fn no_longer_require(object: &mut Map<String, Value>, name: &str) {
     if let Some(Value::Object(property)) = property {
         let description = property.get("description").and_then(Value::as_str);
         let description = description.map(|text| format!("{text}\n")).unwrap_or_default();
-        property.insert("description".to_owned(), format!("{description}Required.").into());
+        property.set("description", format!("{description}Required.").into());
     }
 }
 
@@ -99,7 +99,8 @@ impl<'a> Graph<'a> {
     /// Lists the schemas of a document, with all links but those through the parts in `exits`.
     fn new(root: &'a Value, exits: LoopExits) -> Self {
         let mut schemas = vec![GraphSchema { schema: root, path: String::new() }];
-        let mut numbers = HashMap::from([(ptr::from_ref(root), 0)]);
+        let mut numbers = AddressMap::default();
+        numbers.insert(address(root), 0);
         let mut next = 0;
         while let Some(GraphSchema { schema, path }) = schemas.get(next) {
             let inside = subschemas(schema).map(|inside| GraphSchema {
@@ -111,7 +112,7 @@ impl<'a> Graph<'a> {
             });
             let inside: Vec<GraphSchema<'a>> = inside.collect();
             for place in inside {
-                numbers.insert(ptr::from_ref(place.schema), schemas.len());
+                numbers.insert(address(place.schema), schemas.len());
                 schemas.push(place);
             }
             next += 1;
@@ -121,13 +122,12 @@ impl<'a> Graph<'a> {
         for (from, GraphSchema { schema, .. }) in schemas.iter().enumerate() {
             first.push(links.len());
             if let Some(reference) = schema.get("$ref").and_then(Value::as_str)
-                && let Some(&to) =
-                    target(root, reference).and_then(|target| numbers.get(&ptr::from_ref(target)))
+                && let Some(&to) = target(root, reference).and_then(|target| numbers.get(address(target)))
             {
                 links.push(Link { from, to, kind: LinkKind::Reference(reference) });
             }
             for inside in subschemas(schema) {
-                if let Some(&to) = numbers.get(&ptr::from_ref(inside.schema))
+                if let Some(&to) = numbers.get(address(inside.schema))
                     && let Some(kind) = exits.link(schema, &inside)
                 {
                     links.push(Link { from, to, kind });

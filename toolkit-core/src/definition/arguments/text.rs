@@ -67,11 +67,11 @@ impl Arguments {
         for (name, value) in &members {
             if let Some(change) = self.changes.shown(name) {
                 given.push(&change.argument);
-                rewriting.keep(value.get(), change.is_renamed().then_some(&change.argument));
+                rewriting.keep(value, change.is_renamed().then_some(&change.argument));
             } else if self.is_hidden(name) {
                 refused.push(unknown(name, self.shown()));
             } else {
-                rewriting.keep(value.get(), None);
+                rewriting.keep(value, None);
             }
         }
         if !refused.is_empty() {

@@ -378,7 +378,7 @@ fn output_value(table: &MediaTable, output: &ToolOutput) -> Value {
 
 /// Returns the value to send for the JSON of an output. A value that the service would change or refuse is sent as text.
 fn json_value(json: &JsonText) -> Value {
-    match serde_json::from_str(json.as_str()) {
+    match json.as_str().parse() {
         Ok(value) if is_exact(&value) && !has_reference(&value, &[]) => value,
         _ => json.as_str().into(),
     }

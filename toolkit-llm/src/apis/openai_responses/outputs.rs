@@ -106,7 +106,7 @@ fn message(result: &ToolResult) -> String {
 /// Returns the JSON value of an output that consists of a single JSON value. Returns `None` for other outputs.
 fn only_json(result: &ToolResult) -> Option<Value> {
     match result.output()?.content() {
-        [Content::Json(json)] => serde_json::from_str(json.as_str()).ok(),
+        [Content::Json(json)] => json.as_str().parse().ok(),
         _ => None,
     }
 }
@@ -216,7 +216,7 @@ fn screenshot(contents: &[Content]) -> Option<Value> {
             return Some(json!({"type": "computer_screenshot", "image_url": address(media)}));
         }
         let Content::Json(json) = content else { continue };
-        let Ok(value) = serde_json::from_str(json.as_str()) else { continue };
+        let Ok(value) = json.as_str().parse() else { continue };
         if text(&value, "type") == "computer_screenshot" {
             return Some(value);
         }
