@@ -65,11 +65,13 @@ impl<'a> WireCall<'a> {
 
     /// Returns whether the call is a function call with no arguments or with `{}`.
     pub(crate) fn has_no_arguments(&self) -> bool {
-        let is_empty = |text: &str| matches!(text.trim(), "" | "{}");
-        self.is_blank()
-            || !self.is_custom
-                && self.members.is_empty()
-                && self.input.and_then(Value::as_str).is_some_and(is_empty)
+        if self.is_blank() {
+            return true;
+        }
+        if self.is_custom || !self.members.is_empty() {
+            return false;
+        }
+        matches!(self.input.and_then(Value::as_str).map(str::trim), Some("" | "{}"))
     }
 
     /// Returns whether the call has arguments, but no name.

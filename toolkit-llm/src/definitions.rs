@@ -85,13 +85,14 @@ impl<'a> Renderer<'a> {
         let strict = self.plan.strict[index];
         let dialect = self.dialect(strict);
         let outputs = self.options.output_schemas;
-        let parameters =
-            self.facts.tools.parameters.map(|rule| parameter_names(rule, &definition.parameters));
-        let parameters = &parameters.unwrap_or_default();
-        let how = Spelling { names: self.names, strict, dialect, outputs, parameters };
+        let spellings = match self.facts.tools.parameters {
+            Some(rule) => parameter_names(rule, &definition.parameters),
+            None => WireNames::default(),
+        };
+        let how = Spelling { names: self.names, strict, dialect, outputs, parameters: &spellings };
         let is_grouped = self.codec.namespace(definition, self.options).is_some();
-        let own = (!self.options.standard_fields).then_some(self.facts.name);
-        let is_sent = |key: &str| Some(key) == own || is_grouped && key == "namespace";
+        let own = if self.options.standard_fields { None } else { Some(self.facts.name) };
+        let namespace = if is_grouped { Some("namespace") } else { None };
         let mut encoded = if self.options.standard_fields {
             let encoded = self.codec.encode_definition(&standard::definition(definition), &how);
             let mut encoder = DefinitionEncoder { definition, how: &how, losses: encoded.losses };
@@ -100,9 +101,11 @@ impl<'a> Renderer<'a> {
         } else {
             self.codec.encode_definition(definition, &how)
         };
-        encoded.losses.extend(unsupported_metadata(definition, &self.facts, is_sent));
-        let renamed = parameters.respelled().map(|(name, spelling)| (name.to_owned(), spelling.to_owned()));
-        let mut renamed: Vec<_> = renamed.collect();
+        encoded.losses.extend(unsupported_metadata(definition, &self.facts, [own, namespace]));
+        let mut renamed = Vec::new();
+        for (name, spelling) in spellings.respelled() {
+            renamed.push((name.to_owned(), spelling.to_owned()));
+        }
         sort_by(&mut renamed, Ord::cmp);
         Fragment {
             spelled: self.names.spell(definition.name.as_str()).into(),
@@ -131,12 +134,14 @@ impl<'a> Renderer<'a> {
                 None => groups.push((namespace, definition, vec![json])),
             }
         }
-        let entry = |(namespace, first, tools): (Option<&str>, &ToolDefinition, Vec<&'f str>)| match namespace
-        {
-            Some(_) => Cow::Owned(self.codec.write_namespace(first, self.options, &tools.join(","))),
-            None => Cow::Borrowed(tools.first().copied().unwrap_or_default()),
-        };
-        groups.into_iter().map(entry).collect()
+        let mut entries = Vec::with_capacity(groups.len());
+        for (namespace, first, tools) in groups {
+            entries.push(match namespace {
+                Some(_) => Cow::Owned(self.codec.write_namespace(first, self.options, &tools.join(","))),
+                None => Cow::Borrowed(tools.first().copied().unwrap_or_default()),
+            });
+        }
+        entries
     }
 
     /// Joins the fragments of all definitions into the `tools` of a request, in the given order.
@@ -153,15 +158,13 @@ impl<'a> Renderer<'a> {
         };
         for (definition, fragment) in self.definitions.iter().zip(fragments) {
             let Fragment { losses, renamed, .. } = fragment.borrow();
-            let tool = || definition.name.as_str().to_owned();
-            report
-                .losses
-                .extend(losses.iter().map(|loss| DefinitionLoss { tool: tool(), loss: loss.clone() }));
-            report.renamed.extend(renamed.iter().cloned().map(|(name, spelling)| RenamedParameter {
-                tool: tool(),
-                name,
-                spelling,
-            }));
+            let tool = definition.name.as_str();
+            for loss in losses {
+                report.losses.push(DefinitionLoss { tool: tool.to_owned(), loss: loss.clone() });
+            }
+            for (name, spelling) in renamed.iter().cloned() {
+                report.renamed.push(RenamedParameter { tool: tool.to_owned(), name, spelling });
+            }
         }
         Definitions::new(json, report, self.codec)
     }

@@ -7,7 +7,7 @@ pub(crate) mod result_rule;
 #[cfg(feature = "model")]
 mod server;
 
-use crate::json::fields::Fields;
+use crate::json::fields::{Fields, text};
 pub use api_format::{ApiFormat, UnknownApiFormat};
 use media::MediaTable;
 use result_rule::ResultRule;
@@ -161,16 +161,22 @@ impl Facts {
 
     /// Returns whether a request refers to messages stored by the service.
     pub(crate) fn is_continued(&self, request: &Fields) -> bool {
-        // A request that creates a thread of Anthropic contains all messages.
-        let is_new = |kept: &Value| kept.is_null() || kept.get("type").is_some_and(|kind| kind == "create");
-        self.fields.server_state.iter().any(|name| request.get(*name).is_some_and(|kept| !is_new(kept)))
+        for name in self.fields.server_state {
+            let Some(kept) = request.get(*name) else { continue };
+            // A request that creates a thread of Anthropic contains all messages.
+            if !kept.is_null() && text(kept, "type") != "create" {
+                return true;
+            }
+        }
+        false
     }
 
     /// Returns the media items accepted by models of the given generation. `None` stands for the latest
     /// generation.
     pub(crate) fn media_table(&self, generation: Option<u32>) -> Option<&'static MediaTable> {
         let generation = generation.unwrap_or(u32::MAX);
-        self.media.iter().find(|(first, _)| *first <= generation).map(|(_, table)| table)
+        let (_, table) = self.media.iter().find(|(first, _)| *first <= generation)?;
+        Some(table)
     }
 }
 

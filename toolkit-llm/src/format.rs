@@ -192,10 +192,12 @@ impl ApiFormat {
         config: &EncodedToolConfig,
     ) {
         let tools = definitions.value();
-        if tools.as_array().is_some_and(|tools| !tools.is_empty()) {
-            overlay(request, &config.fields, |_, _| true);
-            fields::set_in(request, self.facts().fields.tools, tools.clone());
+        let Some(list) = tools.as_array() else { return };
+        if list.is_empty() {
+            return;
         }
+        overlay(request, &config.fields, |_, _| true);
+        fields::set_in(request, self.facts().fields.tools, tools.clone());
     }
 
     /// Parses the calls in a response, and returns them in the order of the response. The payload is a

@@ -81,11 +81,17 @@ pub(crate) fn without_secrets(mut value: Value) -> Value {
 fn hide_secrets(value: &mut Value, is_secret: bool) {
     match value {
         Value::String(_) if is_secret => *value = "***".into(),
-        Value::Array(list) => list.iter_mut().for_each(|value| hide_secrets(value, is_secret)),
-        Value::Object(fields) => fields.iter_mut().for_each(|(name, value)| {
-            let is_named = matches!(name.as_str(), "authorization" | "authorization_token" | "headers");
-            hide_secrets(value, is_secret || is_named);
-        }),
+        Value::Array(list) => {
+            for value in list {
+                hide_secrets(value, is_secret);
+            }
+        }
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let is_named = matches!(name.as_str(), "authorization" | "authorization_token" | "headers");
+                hide_secrets(value, is_secret || is_named);
+            }
+        }
         _ => {}
     }
 }
@@ -130,13 +136,14 @@ impl HostedTool {
     /// for Gemini, the name of the only field.
     #[must_use]
     pub fn name(&self) -> &str {
-        let [name, kind] = ["name", "type"].map(|field| text(&self.definition, field));
-        let key = || self.definition.as_object().and_then(|fields| fields.keys().next());
-        match (name, kind) {
-            ("", "") => key().map_or("", String::as_str),
-            ("", kind) => kind,
-            (name, _) => name,
+        for field in ["name", "type"] {
+            let name = text(&self.definition, field);
+            if !name.is_empty() {
+                return name;
+            }
         }
+        let Some(fields) = self.definition.as_object() else { return "" };
+        fields.keys().next().map_or("", String::as_str)
     }
 
     /// Returns the request fields needed by `tools` in addition to the definitions. If several tools have a
@@ -153,7 +160,10 @@ impl HostedTool {
     #[must_use]
     pub fn request_fields<'a>(tools: impl IntoIterator<Item = &'a Self>, format: ApiFormat) -> Fields {
         let mut fields = Fields::new();
-        for tool in tools.into_iter().filter(|tool| tool.format == format) {
+        for tool in tools {
+            if tool.format != format {
+                continue;
+            }
             for (name, value) in &tool.request {
                 match (fields.get_mut(name), value) {
                     (Some(Value::Array(known)), Value::Array(more)) => known.extend(more.iter().cloned()),
@@ -204,8 +214,13 @@ pub(crate) enum HostedPart {
 impl HostedCall {
     /// Creates a call from the JSON `part`. `kind` is the type of the call, and `name` the name of the tool.
     pub(crate) fn from_part(part: &Value, kind: &str, name: &str, arguments: Option<&Value>) -> Self {
-        let ids = ["call_id", "tool_use_id", "id"].into_iter().map(|field| text(part, field));
-        let id = ids.into_iter().find(|id| !id.is_empty()).unwrap_or_default();
+        let mut id = "";
+        for field in ["call_id", "tool_use_id", "id"] {
+            id = text(part, field);
+            if !id.is_empty() {
+                break;
+            }
+        }
         let arguments = match arguments {
             Some(Value::String(json)) => match serde_json::from_str(json) {
                 Ok(object @ Value::Object(_)) => object,

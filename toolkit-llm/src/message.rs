@@ -237,8 +237,9 @@ impl AssistantMessage {
 
     /// Drops the JSON of the provider's API, because the message was changed.
     pub fn drop_native(&mut self) {
-        let native = self.native.take();
-        self.differs_from_server |= native.is_some_and(|native| native.conversation.is_some());
+        if let Some(native) = self.native.take() {
+            self.differs_from_server |= native.conversation.is_some();
+        }
     }
 
     /// Returns whether the message has neither text nor calls.

@@ -26,12 +26,16 @@ impl DecodedPayload<'_> {
     }
 
     fn into_calls(self, ids: Vec<CallId>) -> Vec<ToolCall> {
-        let parts = self.messages.into_iter().flat_map(|message| message.parts);
-        let calls = parts.filter_map(|part| match part {
-            MessagePart::Call(call) => Some(call),
-            MessagePart::Other(_) => None,
-        });
-        calls.zip(ids).map(|(call, id)| call.into_call(id)).collect()
+        let mut calls = Vec::with_capacity(ids.len());
+        let mut ids = ids.into_iter();
+        for message in self.messages {
+            for part in message.parts {
+                let MessagePart::Call(call) = part else { continue };
+                let Some(id) = ids.next() else { return calls };
+                calls.push(call.into_call(id));
+            }
+        }
+        calls
     }
 
     /// Writes the received messages for the next request.
@@ -43,15 +47,25 @@ impl DecodedPayload<'_> {
         let rule = codec.facts().tools.names;
         let mut written = Vec::with_capacity(self.messages.len());
         for message in &self.messages {
-            let parts = message.parts.iter().filter_map(|part| match part {
-                MessagePart::Call(call) => Some(codec.write_call(call.outgoing(ids.next()?, rule, names))),
-                MessagePart::Other(part) => codec.write_part(part),
-            });
-            let parts = parts.collect();
+            let mut parts = Vec::new();
+            for part in &message.parts {
+                match part {
+                    MessagePart::Call(call) => {
+                        let Some(id) = ids.next() else { continue };
+                        parts.push(codec.write_call(call.outgoing(id, rule, names)));
+                    }
+                    MessagePart::Other(part) => parts.extend(codec.write_part(part)),
+                }
+            }
             written.extend(codec.write_message(message, parts));
         }
         written
     }
+}
+
+/// Returns whether the last part of a message is a call without content.
+fn ends_blank(message: &ReceivedMessage<'_>) -> bool {
+    matches!(message.parts.last(), Some(MessagePart::Call(call)) if call.is_blank())
 }
 
 /// Returns the call ids of a turn in the form that requests accept.
@@ -73,10 +87,10 @@ pub(crate) fn request_ids<'a>(
 /// Finds the messages of the model in a payload, with the calls that may be run.
 fn read<'a>(codec: &dyn Codec, payload: &'a Value) -> Result<DecodedPayload<'a>, WireError> {
     let mut reading = codec.read(payload)?;
-    let is_blank = |part: &MessagePart<'_>| matches!(part, MessagePart::Call(call) if call.is_blank());
-    let may_be_cut = reading.messages.iter().any(|message| message.parts.last().is_some_and(is_blank));
-    let is_unclear = may_be_cut && finish(codec, &reading).is_unknown();
-    reading.messages.iter_mut().for_each(|message| message.settle(is_unclear));
+    let is_unclear = reading.messages.iter().any(ends_blank) && finish(codec, &reading).is_unknown();
+    for message in &mut reading.messages {
+        message.settle(is_unclear);
+    }
     Ok(reading)
 }
 
@@ -121,8 +135,8 @@ pub(crate) fn response(
 ) -> Result<Response, WireError> {
     let reading = read(codec, payload)?;
     let count = reading.messages.iter().flat_map(ReceivedMessage::calls).count();
-    let calls = calls.filter(|calls| calls.len() == count);
-    let ids = match &calls {
+    let streamed = calls.filter(|calls| calls.len() == count);
+    let ids = match &streamed {
         Some(calls) => calls.iter().map(|call| call.id.clone()).collect(),
         None => reading.ids(),
     };
@@ -135,7 +149,10 @@ pub(crate) fn response(
     let mut response =
         Response { native, usage, hosted, id, container, container_expires_at, ..Response::default() };
     codec.describe(&reading, &mut response);
-    response.calls = calls.unwrap_or_else(|| reading.into_calls(ids));
+    response.calls = match streamed {
+        Some(calls) => calls,
+        None => reading.into_calls(ids),
+    };
     response.settle();
     Ok(response)
 }
@@ -151,12 +168,14 @@ pub(crate) fn usage(codec: &dyn Codec, payload: &Value) -> Usage {
 /// Merges a payload into one response body if it is a list of the events of a stream. Returns any other
 /// payload unchanged. Also returns whether the response is complete.
 fn join<'a>(codec: &'static dyn Codec, payload: &'a Value) -> Result<(Cow<'a, Value>, bool), WireError> {
-    let Some(events) = payload.as_array().filter(|list| list.iter().any(|value| codec.is_chunk(value)))
-    else {
+    let Value::Array(events) = payload else { return Ok((Cow::Borrowed(payload), true)) };
+    if !events.iter().any(|event| codec.is_chunk(event)) {
         return Ok((Cow::Borrowed(payload), true));
-    };
+    }
     let mut stream = Assembly::new(codec);
-    events.iter().try_for_each(|event| codec.push(&mut stream, event))?;
+    for event in events {
+        codec.push(&mut stream, event)?;
+    }
     let is_complete = codec.is_complete(&stream);
     Ok((Cow::Owned(codec.finish(&mut stream)), is_complete))
 }

@@ -217,7 +217,10 @@ fn is_zero(count: &u64) -> bool {
 /// Reads a token count. Some servers write `11.0` or `"11"`.
 pub(crate) fn count(value: &Value) -> Option<u64> {
     match value {
-        Value::Number(number) => number.as_u64().or_else(|| number.as_f64().map(|count| count as u64)),
+        Value::Number(number) => match number.as_u64() {
+            Some(count) => Some(count),
+            None => Some(number.as_f64()? as u64),
+        },
         Value::String(text) => text.trim().parse().ok(),
         _ => None,
     }

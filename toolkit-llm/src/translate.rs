@@ -121,7 +121,8 @@ impl RequestFormat {
 
     /// Returns the codec for the API with this name, which provider extras have.
     fn named(api: &str) -> Option<&'static dyn RequestCodec> {
-        Self::ALL.iter().copied().find(|format| format.api().name() == api).map(Self::codec)
+        let format = Self::ALL.iter().find(|format| format.api().name() == api)?;
+        Some(format.codec())
     }
 
     /// Parses definitions from a list of tools, a single tool, or a request with `tools`.
@@ -171,7 +172,10 @@ impl RequestFormat {
     /// # Errors
     /// [`WireError`] if a result is not valid for the format.
     pub fn parse_results(self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
-        let results = self.codec().parse_results(payload)?.into_iter().enumerate();
-        Ok(results.map(|(position, result)| result.with_position(position)).collect())
+        let mut results = Vec::new();
+        for (position, result) in self.codec().parse_results(payload)?.into_iter().enumerate() {
+            results.push(result.with_position(position));
+        }
+        Ok(results)
     }
 }

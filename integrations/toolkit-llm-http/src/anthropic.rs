@@ -50,8 +50,11 @@ impl Anthropic {
     #[must_use]
     pub fn with_beta(self, name: impl Into<String>) -> Self {
         let before = self.settings.headers.iter().rfind(|(header, _)| header == BETAS);
-        let names = before.map_or_else(String::new, |(_, names)| format!("{names},"));
-        self.with_header(BETAS, names + &name.into())
+        let names = match before {
+            Some((_, names)) => format!("{names},{}", name.into()),
+            None => name.into(),
+        };
+        self.with_header(BETAS, names)
     }
 
     /// Creates the model with the given name.

@@ -58,11 +58,13 @@ impl AzureOpenAi {
     /// `OPENAI_API_VERSION` is set, its value is the version of the API.
     #[must_use]
     pub fn from_env() -> Self {
-        let settings = Settings::from_env(&SERVICE);
-        let missing = settings.base_url.is_empty().then_some(
-            "there is no endpoint for Azure OpenAI; set `AZURE_OPENAI_ENDPOINT` or use `AzureOpenAi::new`",
-        );
-        Self { settings: Settings { missing, ..settings }, api_version: variable(&["OPENAI_API_VERSION"]) }
+        let mut settings = Settings::from_env(&SERVICE);
+        if settings.base_url.is_empty() {
+            settings.missing = Some(
+                "there is no endpoint for Azure OpenAI; set `AZURE_OPENAI_ENDPOINT` or use `AzureOpenAi::new`",
+            );
+        }
+        Self { settings, api_version: variable(&["OPENAI_API_VERSION"]) }
     }
 
     /// Creates the model of the deployment, called through the Chat Completions API.

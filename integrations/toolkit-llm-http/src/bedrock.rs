@@ -69,10 +69,12 @@ impl Bedrock {
     #[must_use]
     pub fn from_env() -> Self {
         let region = variable(&["AWS_REGION", "AWS_DEFAULT_REGION"]);
-        let missing = "there is no region for Amazon Bedrock; set `AWS_REGION` or use `Bedrock::new`";
-        let missing = region.is_none().then_some(missing);
+        let is_missing = region.is_none();
         let mut bedrock = Self::new(region.unwrap_or_default());
-        bedrock.settings.missing = missing;
+        if is_missing {
+            bedrock.settings.missing =
+                Some("there is no region for Amazon Bedrock; set `AWS_REGION` or use `Bedrock::new`");
+        }
         if let Some(key) = variable(SERVICE.key_variables) {
             return bedrock.with_key(key);
         }

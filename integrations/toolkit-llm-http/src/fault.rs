@@ -35,11 +35,10 @@ pub(super) fn of_status(status: StatusCode, headers: &HeaderMap, body: &Redacted
         return ModelError::new(ModelErrorKind::InvalidRequest, text).with_status(status.as_u16());
     }
     let json = body.json().unwrap_or_default();
-    let error = ModelError::from_status(status.as_u16(), message(status, &json, body)).reported(&json);
-    let error = match retry_after(headers) {
-        Some(wait) => error.with_retry_after(wait),
-        None => error,
-    };
+    let mut error = ModelError::from_status(status.as_u16(), message(status, &json, body)).reported(&json);
+    if let Some(wait) = retry_after(headers) {
+        error = error.with_retry_after(wait);
+    }
     // Sent by OpenAI and Anthropic, whose SDKs obey it for every status.
     match headers.get("x-should-retry").map(HeaderValue::as_bytes) {
         Some(b"true") => error.with_should_retry(true),
@@ -53,15 +52,17 @@ pub(super) fn of_status(status: StatusCode, headers: &HeaderMap, body: &Redacted
 fn message(status: StatusCode, json: &Value, body: &Redacted) -> String {
     // For a failed stream, Gemini returns a JSON array with the error.
     let json = json.get(0).unwrap_or(json);
-    let texts =
-        ["/error/message", "/error", "/message", "/Message", "/detail"].map(|at| json.pointer(at)?.as_str());
-    match texts.into_iter().flatten().find(|text| !text.trim().is_empty()) {
-        Some(text) => text.trim().to_owned(),
-        None if body.as_str().trim().is_empty() => {
-            status.canonical_reason().unwrap_or("no reason given").to_owned()
+    for pointer in ["/error/message", "/error", "/message", "/Message", "/detail"] {
+        if let Some(Value::String(text)) = json.pointer(pointer)
+            && !text.trim().is_empty()
+        {
+            return text.trim().to_owned();
         }
-        None => shown(body),
     }
+    if body.as_str().trim().is_empty() {
+        return status.canonical_reason().unwrap_or("no reason given").to_owned();
+    }
+    shown(body)
 }
 
 /// Converts an error of a connection to a [`ModelError`]. `is_connect` is `true` if the connection could not

@@ -103,28 +103,33 @@ impl GenAi {
             .pool_max_idle_per_host(max_idle_connections(is_plain))
             .redirect(Policy::none())
             .user_agent(AGENT)
-            .build();
-        let http = http.map_err(|error| fault::of_reqwest(&error))?;
-        let builder = Client::builder().with_reqwest(http);
-        let resolver = move |mut target: ServiceTarget| -> Result<ServiceTarget, ::genai::resolver::Error> {
-            if !base_url.is_empty() {
-                target.endpoint = Endpoint::from_owned(format!("{}/", base_url.trim_end_matches('/')));
-            }
-            match &auth {
-                Auth::Key(key) => target.auth = AuthData::from_single(key.as_str()),
-                // `genai` requires a key, even for a server without authentication.
-                Auth::None if !base_url.is_empty() => target.auth = AuthData::from_single("none"),
-                // Each request gets its own access token. `genai` calls this function once more for each
-                // request.
-                _ => {}
-            }
-            Ok(target)
-        };
-        builder
-            .with_service_target_resolver_fn(resolver)
+            .build()
+            .map_err(|error| fault::of_reqwest(&error))?;
+        Client::builder()
+            .with_reqwest(http)
+            .with_service_target_resolver_fn(move |target: ServiceTarget| addressed(target, &base_url, &auth))
             .build()
             .map_err(|error| fault::of_genai(error, &Redactor::new()))
     }
+}
+
+/// Returns a model's target with the endpoint and the authentication of the client.
+fn addressed(
+    mut target: ServiceTarget,
+    base_url: &str,
+    auth: &Auth,
+) -> Result<ServiceTarget, ::genai::resolver::Error> {
+    if !base_url.is_empty() {
+        target.endpoint = Endpoint::from_owned(format!("{}/", base_url.trim_end_matches('/')));
+    }
+    match auth {
+        Auth::Key(key) => target.auth = AuthData::from_single(key.as_str()),
+        // `genai` requires a key, even for a server without authentication.
+        Auth::None if !base_url.is_empty() => target.auth = AuthData::from_single("none"),
+        // Each request gets its own access token. `genai` asks for the address once more for each request.
+        _ => {}
+    }
+    Ok(target)
 }
 
 /// A model of any provider, called through the crate `genai`.
@@ -168,7 +173,7 @@ impl GenAiModel {
         if self.settings.base_url.is_empty() || !is_ignored {
             return Ok(());
         }
-        let name = self.name.split_once("::").map_or(self.name.as_str(), |(_, name)| name);
+        let (_, name) = self.name.split_once("::").unwrap_or(("", &self.name));
         let text = format!(
             "the base URL has no effect for the model `{}`; use the name `openai::{name}`, or remove the base URL",
             self.name
@@ -184,7 +189,8 @@ impl GenAiModel {
             return Ok(());
         }
         let url = service.endpoint.base_url();
-        let host = url.split_once("://").map_or(url, |(_, rest)| rest).split('/').next().unwrap_or_default();
+        let (_, address) = url.split_once("://").unwrap_or(("", url));
+        let host = address.split('/').next().unwrap_or_default();
         let first = self.settings.secret_host.get_or_init(|| host.to_owned());
         if first == host {
             return Ok(());
@@ -330,8 +336,9 @@ impl Pieces {
         self.stream = None;
         match end.and_then(|end| reply::streamed(end, &self.request, self.adapter)) {
             Ok(response) => {
-                let calls = response.message.calls.iter().cloned().map(StreamEvent::Call);
-                self.ready.extend(calls.map(Ok));
+                for call in &response.message.calls {
+                    self.ready.push_back(Ok(StreamEvent::Call(call.clone())));
+                }
                 self.ready.push_back(Ok(StreamEvent::Done(Box::new(response))));
             }
             Err(error) => self.ready.push_back(Err(error)),

@@ -152,8 +152,12 @@ impl Http {
 /// authentication.
 pub(super) fn headers(settings: &Settings) -> Result<HeaderMap, ModelError> {
     let Service { name, key_header: (header_name, before), auth_setter, .. } = settings.service;
-    let key = match &settings.auth {
-        Auth::Key(key) => Some((*header_name, format!("{before}{key}"))),
+    let mut headers = HeaderMap::new();
+    headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
+    match &settings.auth {
+        Auth::Key(key) if !header_name.is_empty() => {
+            insert(&mut headers, header_name, &format!("{before}{key}"))?;
+        }
         Auth::None if settings.service.needs_auth(&settings.base_url) => {
             let text = match settings.service.key_variables {
                 [variable, ..] => {
@@ -163,16 +167,18 @@ pub(super) fn headers(settings: &Settings) -> Result<HeaderMap, ModelError> {
             };
             return Err(ModelError::new(ModelErrorKind::Unauthorized, text));
         }
-        _ => None,
-    };
-    let mut headers = HeaderMap::new();
-    headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
-    let key = key.iter().filter(|(name, _)| !name.is_empty()).map(|(name, key)| (*name, key));
-    for (name, value) in key.chain(settings.headers.iter().map(|(name, value)| (name.as_str(), value))) {
-        let (name, value) = header(name, value).map_err(fault::of_http)?;
-        headers.insert(name, value);
+        _ => {}
+    }
+    for (name, value) in &settings.headers {
+        insert(&mut headers, name, value)?;
     }
     Ok(headers)
+}
+
+fn insert(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), ModelError> {
+    let (name, value) = header(name, value).map_err(fault::of_http)?;
+    headers.insert(name, value);
+    Ok(())
 }
 
 /// Reads the beginning of a body that is no answer.

@@ -64,11 +64,13 @@ impl<T: Expiring> Source<T> {
         let made = timeout(limit, async {
             // Concurrent requests wait for the same secret.
             let mut latest = self.0.latest.lock().await;
-            if let Some(secret) = latest.secret.as_ref().filter(|secret| is_valid(*secret)) {
+            if let Some(secret) = &latest.secret
+                && is_valid(secret)
+            {
                 return Ok::<_, Failure>((secret.clone(), Some(latest.number)));
             }
             let secret = (self.0.make)().await?;
-            latest.secret = secret.expires().map(|_| secret.clone());
+            latest.secret = if secret.expires().is_some() { Some(secret.clone()) } else { None };
             latest.number += 1;
             Ok((secret, None))
         });

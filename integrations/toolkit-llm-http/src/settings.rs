@@ -46,8 +46,8 @@ impl Service {
     /// Returns whether requests to `base_url` need authentication. Only requests to the provider's own
     /// servers do.
     pub(super) fn needs_auth(&self, base_url: &str) -> bool {
-        let host = base_url.split_once("://").map_or(base_url, |(_, rest)| rest);
-        let host = host.split(['/', ':']).next().unwrap_or_default();
+        let (_, address) = base_url.split_once("://").unwrap_or(("", base_url));
+        let host = address.split(['/', ':']).next().unwrap_or_default();
         let is_own = !self.domain.is_empty() && host.ends_with(self.domain);
         is_own || !self.key_variables.is_empty() && base_url == self.base_url
     }
@@ -99,9 +99,13 @@ impl Settings {
             settings.auth = Auth::Key(key);
         }
         for (name, header) in service.header_variables {
-            settings.headers.extend(variable(&[name]).map(|value| ((*header).to_owned(), value)));
+            if let Some(value) = variable(&[name]) {
+                settings.headers.push(((*header).to_owned(), value));
+            }
         }
-        if let Some(url) = service.url_variable.and_then(|name| variable(&[name])) {
+        if let Some(name) = service.url_variable
+            && let Some(url) = variable(&[name])
+        {
             settings.base_url = url;
         }
         settings
@@ -115,8 +119,13 @@ impl Settings {
 
 /// Returns the value of the first environment variable in `names` that is set and not empty.
 pub(super) fn variable(names: &[&str]) -> Option<String> {
-    let read = |name: &&str| Some(std::env::var(name).ok()?.trim().to_owned());
-    names.iter().filter_map(read).find(|value| !value.is_empty())
+    for name in names {
+        let Ok(value) = std::env::var(name) else { continue };
+        if !value.trim().is_empty() {
+            return Some(value.trim().to_owned());
+        }
+    }
+    None
 }
 
 /// Declares a client for one service: its constructors and setters.

@@ -75,10 +75,12 @@ pub(super) fn sign(
 ) -> Result<(), ModelError> {
     let AwsCredentials { access_key_id, secret_access_key, session_token, .. } = credentials;
     let url = request.uri();
-    let is_usual = |port: &u16| matches!((url.scheme_str(), port), (Some("https"), 443) | (Some("http"), 80));
-    // The header `Host` contains no usual port.
-    let port = url.port_u16().filter(|port| !is_usual(port)).map(|port| format!(":{port}"));
-    let host = format!("{}{}", url.host().unwrap_or_default(), port.unwrap_or_default());
+    let mut host = url.host().unwrap_or_default().to_owned();
+    match (url.scheme_str(), url.port_u16()) {
+        // The header `Host` contains no usual port.
+        (_, None) | (Some("https"), Some(443)) | (Some("http"), Some(80)) => {}
+        (_, Some(port)) => host = format!("{host}:{port}"),
+    }
     let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let time = timestamp(now);
     let date = time.get(..8).unwrap_or_default();
@@ -89,7 +91,9 @@ pub(super) fn sign(
         ("host", host.as_str()),
         ("x-amz-date", time.as_str()),
     ];
-    headers.extend(session_token.as_deref().map(|token| ("x-amz-security-token", token)));
+    if let Some(token) = session_token {
+        headers.push(("x-amz-security-token", token));
+    }
     let names = headers.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(";");
     let lines: String = headers.iter().map(|(name, value)| format!("{name}:{value}\n")).collect();
 
@@ -102,18 +106,20 @@ pub(super) fn sign(
 
     let scope = format!("{date}/{region}/{SERVICE}/aws4_request");
     let text = format!("AWS4-HMAC-SHA256\n{time}\n{scope}\n{}", hex(&Hash::hash(canonical.as_bytes())));
-    let secret = format!("AWS4{secret_access_key}").into_bytes();
-    let key = [date, region, SERVICE, "aws4_request"]
-        .into_iter()
-        .fold(secret, |key, part| HMAC::mac(part.as_bytes(), key).to_vec());
+    let mut key = format!("AWS4{secret_access_key}").into_bytes();
+    for part in [date, region, SERVICE, "aws4_request"] {
+        key = HMAC::mac(part.as_bytes(), key).to_vec();
+    }
     let signature = hex(&HMAC::mac(text.as_bytes(), key));
     let authorization = format!(
         "AWS4-HMAC-SHA256 Credential={access_key_id}/{scope}, SignedHeaders={names}, Signature={signature}"
     );
 
-    let token = session_token.as_deref().map(|token| ("x-amz-security-token", token));
-    let added = [("x-amz-date", time.as_str()), ("authorization", authorization.as_str())];
-    for (name, value) in added.into_iter().chain(token) {
+    let mut added = vec![("x-amz-date", time.as_str()), ("authorization", authorization.as_str())];
+    if let Some(token) = session_token {
+        added.push(("x-amz-security-token", token));
+    }
+    for (name, value) in added {
         let (name, value) = header(name, value).map_err(fault::of_http)?;
         request.headers_mut().insert(name, value);
     }
@@ -121,10 +127,11 @@ pub(super) fn sign(
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
+    let mut text = String::new();
+    for byte in bytes {
         let _ = write!(text, "{byte:02x}");
-        text
-    })
+    }
+    text
 }
 
 /// Returns a time in UTC in the form `20260102T030405Z`.

@@ -112,8 +112,8 @@ impl Transport for HttpTransport {
 
     async fn retrieve(&self, id: &str) -> Result<Value, ModelError> {
         // The id becomes a part of the URL, so only the characters of ids are allowed.
-        let is_id = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-        if id.is_empty() || !id.chars().all(is_id) {
+        let is_id = id.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+        if id.is_empty() || !is_id {
             let text = format!("`{id}` is no id of a response");
             return Err(ModelError::new(ModelErrorKind::InvalidResponse, text));
         }

@@ -72,10 +72,12 @@ impl Vertex {
     pub fn from_env() -> Self {
         let project = variable(&["GOOGLE_CLOUD_PROJECT"]);
         let location = variable(&["GOOGLE_CLOUD_LOCATION"]);
-        let missing = "there is no project for Vertex AI; set `GOOGLE_CLOUD_PROJECT` or use `Vertex::new`";
-        let missing = project.is_none().then_some(missing);
+        let is_missing = project.is_none();
         let mut vertex = Self::new(project.unwrap_or_default(), location.as_deref().unwrap_or("global"));
-        vertex.settings.missing = missing;
+        if is_missing {
+            vertex.settings.missing =
+                Some("there is no project for Vertex AI; set `GOOGLE_CLOUD_PROJECT` or use `Vertex::new`");
+        }
         vertex
     }
 

@@ -35,9 +35,13 @@ impl<'a> Arguments<'a> {
     /// Reads the arguments of a call that has a separate field for each argument. `members` are the names of these
     /// fields. If generation stopped early at this call (`is_cut`), the returned JSON is incomplete.
     pub(super) fn from_members(json: &Value, members: &[&str], is_cut: bool) -> Self {
-        let is_member = |name: &str, value: &Value| members.contains(&name) && !value.is_null();
-        let found = json.as_object().filter(|_| !is_cut).map(|fields| only(fields, is_member));
-        let text = found.map_or_else(|| "{".to_owned(), |found| Value::Object(found).to_string());
+        let text = match json {
+            Value::Object(fields) if !is_cut => {
+                let found = only(fields, |name, value| members.contains(&name) && !value.is_null());
+                Value::Object(found).to_string()
+            }
+            _ => "{".to_owned(),
+        };
         Self::Text(Cow::Owned(text))
     }
 

@@ -14,15 +14,18 @@ pub(crate) fn complete<'a>(calls: impl IntoIterator<Item = (&'a Value, Option<&'
     }
     let taken = given.iter().flatten().map(|id| (*id).to_owned()).collect();
     let mut ids = CallIds { taken, ..CallIds::default() };
-    given.into_iter().map(|given| ids.settle(given, || json!(calls))).collect()
+    let mut complete = Vec::with_capacity(given.len());
+    for id in given {
+        complete.push(ids.settle(id, || json!(calls)));
+    }
+    complete
 }
 
 /// Returns whether this module generated the id. Generated ids are not sent to APIs in which ids are
 /// optional.
 pub(crate) fn is_generated(id: &str) -> bool {
-    let Some((digest, number)) = id.strip_prefix("call_").and_then(|rest| rest.split_once('_')) else {
-        return false;
-    };
+    let Some(rest) = id.strip_prefix("call_") else { return false };
+    let Some((digest, number)) = rest.split_once('_') else { return false };
     let is_digest = digest.len() == 8 && digest.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     is_digest && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
 }

@@ -36,6 +36,10 @@ impl KnownCalls {
 
 /// Returns whether two texts are the same arguments: they contain the same object, however it is written or wrapped.
 pub(crate) fn is_same_object(one: &str, other: &str) -> bool {
-    let object = |text| serde_json::from_str::<Value>(&extract_object(text)?).ok();
-    one.trim() == other.trim() || object(one).is_some_and(|one| object(other) == Some(one))
+    one.trim() == other.trim() || object_in(one).is_some_and(|object| object_in(other) == Some(object))
+}
+
+/// Returns the object in a text of arguments.
+fn object_in(text: &str) -> Option<Value> {
+    serde_json::from_str(&extract_object(text)?).ok()
 }

@@ -59,7 +59,7 @@ impl Origin<'_> {
     ) -> (bool, &'static str, Cow<'t, str>) {
         let is_custom = match self {
             Self::Received { is_custom, .. } => is_custom,
-            Self::Made(extras) => extras.get(format, "type").is_some_and(|kind| kind == custom),
+            Self::Made(extras) => extras.get(format, "type").and_then(Value::as_str) == Some(custom),
         };
         match (arguments, is_custom) {
             (Arguments::Text(text), true) => (true, "input", free_text(text)),
@@ -72,8 +72,11 @@ impl Origin<'_> {
 /// Returns the input of a custom tool call. This is the argument `input` if there are no other arguments, and
 /// otherwise the text of all arguments. The arguments may be cut off.
 fn free_text(arguments: &str) -> Cow<'_, str> {
-    let fields = serde_json::from_str::<Fields>(arguments);
-    match fields.or_else(|_| serde_json::from_str(&format!("{arguments}{CUT}"))) {
+    let mut fields = serde_json::from_str::<Fields>(arguments);
+    if fields.is_err() {
+        fields = serde_json::from_str(&format!("{arguments}{CUT}"));
+    }
+    match fields {
         Ok(mut fields) if fields.len() == 1 => match fields.remove("input") {
             Some(Value::String(input)) => Cow::Owned(input),
             Some(input) => Cow::Owned(input.to_string()),

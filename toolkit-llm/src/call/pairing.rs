@@ -64,38 +64,49 @@ impl<'a> Pairing<'a> {
     pub(crate) fn call(&mut self, key: CallKey<'a>) -> usize {
         let number = self.is_answered.len();
         self.is_answered.push(false);
-        let unnamed = key.name.filter(|_| key.id.is_none()).map(Handle::NameOnly);
-        let any = key.name.map(|_| Handle::Any);
-        let handles = [key.id.map(Handle::Id), key.name.map(Handle::Name), unnamed, any];
-        for handle in handles.into_iter().flatten() {
-            let turns = self.waiting.entry(handle).or_default();
-            match turns.last_mut() {
-                Some((turn, calls)) if *turn == self.turn => calls.push_back(number),
-                _ => turns.push((self.turn, VecDeque::from([number]))),
+        if let Some(name) = key.name {
+            self.wait(Handle::Name(name), number);
+            self.wait(Handle::Any, number);
+            if key.id.is_none() {
+                self.wait(Handle::NameOnly(name), number);
             }
+        }
+        if let Some(id) = key.id {
+            self.wait(Handle::Id(id), number);
         }
         number
     }
 
+    /// Stores that a call waits for a result with this handle.
+    fn wait(&mut self, handle: Handle<'a>, number: usize) {
+        let turns = self.waiting.entry(handle).or_default();
+        match turns.last_mut() {
+            Some((turn, calls)) if *turn == self.turn => calls.push_back(number),
+            _ => turns.push((self.turn, VecDeque::from([number]))),
+        }
+    }
+
     /// Returns the index of the call answered by a result with this key. Returns `None` if no call matches.
     pub(crate) fn result(&mut self, key: CallKey<'a>) -> Option<usize> {
-        match key.id {
-            Some(id) => self
-                .take(&Handle::Id(id))
-                .or_else(|| key.name.and_then(|name| self.take(&Handle::NameOnly(name)))),
-            None => self.take(&key.name.map_or(Handle::Any, Handle::Name)),
+        let Some(id) = key.id else {
+            return self.take(&key.name.map_or(Handle::Any, Handle::Name));
+        };
+        if let Some(number) = self.take(&Handle::Id(id)) {
+            return Some(number);
         }
+        self.take(&Handle::NameOnly(key.name?))
     }
 
     fn take(&mut self, handle: &Handle<'a>) -> Option<usize> {
         let turns = self.waiting.get_mut(handle)?;
         while let Some((_, calls)) = turns.last_mut() {
             while let Some(number) = calls.pop_front() {
-                if let Some(is_answered) =
-                    self.is_answered.get_mut(number).filter(|is_answered| !**is_answered)
-                {
-                    *is_answered = true;
-                    return Some(number);
+                match self.is_answered.get_mut(number) {
+                    Some(is_answered) if !*is_answered => {
+                        *is_answered = true;
+                        return Some(number);
+                    }
+                    _ => {}
                 }
             }
             turns.pop();

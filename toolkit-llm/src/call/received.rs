@@ -31,10 +31,24 @@ pub(crate) enum MessagePart<'a> {
 impl<'a> DecodedPayload<'a> {
     /// Returns the parts of the first message, except its calls.
     pub(crate) fn other_parts(&self) -> impl Iterator<Item = &'a Value> {
-        self.messages.first().into_iter().flat_map(|message| &message.parts).filter_map(|part| match part {
-            MessagePart::Call(_) => None,
-            MessagePart::Other(part) => Some(*part),
-        })
+        let parts = self.messages.first().map_or(&[][..], |message| &message.parts);
+        parts.iter().filter_map(MessagePart::other)
+    }
+}
+
+impl<'a> MessagePart<'a> {
+    fn call(&self) -> Option<&WireCall<'a>> {
+        match self {
+            Self::Call(call) => Some(call),
+            Self::Other(_) => None,
+        }
+    }
+
+    fn other(&self) -> Option<&'a Value> {
+        match self {
+            Self::Call(_) => None,
+            Self::Other(part) => Some(part),
+        }
     }
 }
 
@@ -108,11 +122,18 @@ impl<'a> ReceivedMessage<'a> {
             return false;
         }
         let input = orphan.input;
-        let mut blank = self.parts.iter_mut().filter_map(|part| match part {
-            MessagePart::Call(call) if !call.name.is_empty() && call.has_no_arguments() => Some(call),
-            _ => None,
-        });
-        let (Some(call), None) = (blank.next(), blank.next()) else { return false };
+        let mut blank = None;
+        for part in &mut self.parts {
+            let MessagePart::Call(call) = part else { continue };
+            if call.name.is_empty() || !call.has_no_arguments() {
+                continue;
+            }
+            if blank.is_some() {
+                return false;
+            }
+            blank = Some(call);
+        }
+        let Some(call) = blank else { return false };
         call.input = input;
         true
     }
@@ -121,13 +142,10 @@ impl<'a> ReceivedMessage<'a> {
     fn only_orphan(&self) -> Option<&WireCall<'a>> {
         let mut orphans = self.calls().filter(|call| call.is_orphan());
         let orphan = orphans.next()?;
-        orphans.next().is_none().then_some(orphan)
+        if orphans.next().is_some() { None } else { Some(orphan) }
     }
 
     pub(crate) fn calls(&self) -> impl Iterator<Item = &WireCall<'a>> {
-        self.parts.iter().filter_map(|part| match part {
-            MessagePart::Call(call) => Some(call),
-            MessagePart::Other(_) => None,
-        })
+        self.parts.iter().filter_map(MessagePart::call)
     }
 }

@@ -40,24 +40,36 @@ pub(crate) fn ids<'a>(
     is_strict: bool,
     given: impl IntoIterator<Item = &'a str>,
 ) -> Vec<String> {
-    let legal = |given| if is_strict { id(rule, given) } else { Cow::Borrowed(given) };
-    distinct(given, legal, |given, salt| rule.hashed(given, salt))
+    let hashed = |given: &str, salt| rule.hashed(given, salt);
+    if is_strict {
+        distinct(given, |given| id(rule, given), hashed)
+    } else {
+        distinct(given, Cow::Borrowed, hashed)
+    }
 }
 
 /// Returns distinct ids for the calls of a turn, each with exactly nine letters and digits. Ids of another
 /// form are replaced by a digest.
 pub(crate) fn nine_character_ids<'a>(given: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    let is_legal = |id: &str| id.len() == 9 && id.bytes().all(|b| b.is_ascii_alphanumeric());
-    let digest = |id: &str, salt| {
-        let digits = (0..9).scan(fnv1a(id, salt), |rest, _| {
-            let digit = (*rest % 36) as u8;
-            *rest /= 36;
-            Some(char::from(if digit < 10 { b'0' + digit } else { b'a' + digit - 10 }))
-        });
-        digits.collect::<String>()
-    };
-    let legal = |id| if is_legal(id) { Cow::Borrowed(id) } else { Cow::Owned(digest(id, 0)) };
-    distinct(given, legal, digest)
+    distinct(given, nine_character_id, nine_character_digest)
+}
+
+fn nine_character_id(id: &str) -> Cow<'_, str> {
+    if id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return Cow::Borrowed(id);
+    }
+    Cow::Owned(nine_character_digest(id, 0))
+}
+
+fn nine_character_digest(id: &str, salt: u64) -> String {
+    let mut rest = fnv1a(id, salt);
+    let mut digest = String::with_capacity(9);
+    for _ in 0..9 {
+        let digit = (rest % 36) as u8;
+        rest /= 36;
+        digest.push(char::from(if digit < 10 { b'0' + digit } else { b'a' + digit - 10 }));
+    }
+    digest
 }
 
 /// Returns a distinct id for each id in `given`, made by `legal`. If an earlier call already has this id, `hashed`
@@ -69,21 +81,23 @@ fn distinct<'a>(
 ) -> Vec<String> {
     let mut taken = HashSet::new();
     let mut uses: HashMap<&str, u64> = HashMap::new();
-    let unique = given.into_iter().map(|given| {
+    let mut distinct = Vec::new();
+    for given in given {
         let uses = uses.entry(given).or_default();
         loop {
-            let legal = match *uses {
+            let id = match *uses {
                 0 => legal(given),
-                again => Cow::Owned(hashed(given, again)),
+                salt => Cow::Owned(hashed(given, salt)),
             };
             *uses += 1;
-            if !taken.contains(&*legal) {
-                taken.insert(legal.clone().into_owned());
-                return legal.into_owned();
+            if !taken.contains(&*id) {
+                taken.insert(id.clone().into_owned());
+                distinct.push(id.into_owned());
+                break;
             }
         }
-    });
-    unique.collect()
+    }
+    distinct
 }
 
 /// Converts arguments to the text of a JSON object.

@@ -45,7 +45,10 @@ impl<'a> DefinitionEncoder<'a> {
 
     /// Returns the output schema, if the request includes output schemas.
     pub(crate) fn output(&self) -> Option<Value> {
-        let mut schema = self.definition.output_schema().filter(|_| self.how.outputs)?.clone();
+        if !self.how.outputs {
+            return None;
+        }
+        let mut schema = self.definition.output_schema()?.clone();
         booleans_to_objects(&mut schema);
         Some(schema)
     }
@@ -73,7 +76,8 @@ impl<'a> DefinitionEncoder<'a> {
 
     /// Returns the provider's spelling of a parameter name, if it differs from the name.
     fn parameter_spelling(&self, name: &str) -> Option<String> {
-        Some(self.how.parameters.spell(name)).filter(|spelling| *spelling != name).map(str::to_owned)
+        let spelling = self.how.parameters.spell(name);
+        if spelling == name { None } else { Some(spelling.to_owned()) }
     }
 
     /// Records losses inside of the part of the definition at `place`.
@@ -117,26 +121,32 @@ impl<'a> DefinitionEncoder<'a> {
     }
 }
 
-/// Returns the losses for metadata that was received from another API and is not sent. Keys for which `is_sent` returns
-/// `true` are skipped. Other `meta` is for the program only, such as `_meta` of an MCP server, and no API is to have it.
+/// Returns the losses for metadata that was received from another API and is not sent. The keys in `sent` are
+/// skipped. Other `meta` is for the program only, such as `_meta` of an MCP server, and no API is to have it.
 pub(crate) fn unsupported_metadata(
     definition: &ToolDefinition,
     facts: &Facts,
-    is_sent: impl Fn(&str) -> bool,
-) -> impl Iterator<Item = SchemaLoss> {
-    let others = definition.metadata.meta.iter().filter(move |(key, _)| !is_sent(key));
-    others.flat_map(|(key, value)| {
-        let known = key.parse::<ApiFormat>().ok().filter(|format| format.name() == key);
-        let path = format!("/metadata/{}", key.replace('~', "~0").replace('/', "~1"));
-        match (known, value) {
-            (Some(_), _) if key == facts.name => {
-                vec![SchemaLoss::new(path, "metadata", standard::REASON)]
-            }
-            (Some(format), Value::Object(stored)) => unknown_fields::losses(stored, format.name(), &path),
-            (None, _) if key != "namespace" => Vec::new(),
-            _ => vec![SchemaLoss::new(path, "metadata", "the API has no field for it")],
+    sent: [Option<&str>; 2],
+) -> Vec<SchemaLoss> {
+    let mut losses = Vec::new();
+    for (key, value) in &definition.metadata.meta {
+        if sent.contains(&Some(key)) {
+            continue;
         }
-    })
+        let path = format!("/metadata/{}", key.replace('~', "~0").replace('/', "~1"));
+        let format = key.parse::<ApiFormat>().ok().filter(|format| format.name() == key);
+        match (format, value) {
+            (Some(_), _) if key == facts.name => {
+                losses.push(SchemaLoss::new(path, "metadata", standard::REASON));
+            }
+            (Some(format), Value::Object(stored)) => {
+                losses.extend(unknown_fields::losses(stored, format.name(), &path));
+            }
+            (None, _) if key != "namespace" => {}
+            _ => losses.push(SchemaLoss::new(path, "metadata", "the API has no field for it")),
+        }
+    }
+    losses
 }
 
 /// A definition in a provider's JSON, with the losses of the conversion.
@@ -150,9 +160,13 @@ pub(crate) struct EncodedDefinition {
 /// Removes the definition of the program's tool called `name` from the entries of a request, and returns the
 /// definition.
 pub(crate) fn take_named(entries: &mut Vec<Value>, name: &str) -> Option<Value> {
-    let is_own = |tool: &Value| matches!(text(tool, "type"), "" | "function" | "custom");
     let at = entries.iter().position(|tool| is_own(tool) && text(tool, "name") == name)?;
     Some(entries.remove(at))
+}
+
+/// Returns whether a tool of a request is the program's own.
+fn is_own(tool: &Value) -> bool {
+    matches!(text(tool, "type"), "" | "function" | "custom")
 }
 
 /// Returns the grammar of a custom tool as the fields `syntax` and `definition`. Returns `None` if the tool

@@ -87,11 +87,12 @@ pub(crate) fn plan(facts: &Facts, definitions: &[&ToolDefinition], wanted: Stric
         }
     }
     sort_by(&mut refused, |(one, _), (other, _)| one.cmp(other));
-    let refused = refused.into_iter().map(|(index, reason)| {
+    let mut not_strict = Vec::with_capacity(refused.len());
+    for (index, reason) in refused {
         let tool = definitions[index].name.as_str().to_owned();
-        NotStrict { tool, reason }
-    });
-    Plan { strict, refused: refused.collect() }
+        not_strict.push(NotStrict { tool, reason });
+    }
+    Plan { strict, refused: not_strict }
 }
 
 /// Returns whether to check the schema of a tool for strictness.
@@ -133,10 +134,12 @@ fn within_openai(measure: &Measure) -> Result<(), String> {
         ("characters in one enum of more than 250 values", measure.large_enum, 15_000),
         ("characters in names and values of enums", measure.characters, 120_000),
     ];
-    match limits.into_iter().find(|(_, actual, limit)| actual > limit) {
-        Some((what, actual, limit)) => Err(format!("{actual} {what}, the provider takes {limit}")),
-        None => Ok(()),
+    for (what, actual, limit) in limits {
+        if actual > limit {
+            return Err(format!("{actual} {what}, the provider takes {limit}"));
+        }
     }
+    Ok(())
 }
 
 /// A limit that all strict tools of a request share. The members are the name of the limit, the function that
@@ -157,10 +160,14 @@ fn shared_limits(strictness: Strictness) -> Vec<Share> {
 }
 
 fn take(left: &mut [Share], measure: &Measure) -> Result<(), String> {
-    if let Some((what, ..)) = left.iter().find(|(_, cost, left)| cost(measure) > *left) {
-        return Err(format!("a request may have {what}"));
+    for (what, cost, left) in &*left {
+        if cost(measure) > *left {
+            return Err(format!("a request may have {what}"));
+        }
     }
-    left.iter_mut().for_each(|(_, cost, left)| *left -= cost(measure));
+    for (_, cost, left) in left {
+        *left -= cost(measure);
+    }
     Ok(())
 }
 

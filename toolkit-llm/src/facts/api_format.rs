@@ -92,13 +92,17 @@ impl FromStr for ApiFormat {
     type Err = UnknownApiFormat;
 
     fn from_str(text: &str) -> Result<Self, UnknownApiFormat> {
-        let all = Self::ALL.iter().copied();
-        let known = all.clone().find(|format| format.name() == text || format.aliases().contains(&text));
-        known.ok_or_else(|| {
-            let names: Vec<&str> = all.clone().map(Self::name).collect();
-            let aliases: Vec<&str> = all.filter_map(|format| format.aliases().first().copied()).collect();
-            UnknownApiFormat::new(text, &names, &aliases)
-        })
+        for format in Self::ALL {
+            if format.name() == text || format.aliases().contains(&text) {
+                return Ok(*format);
+            }
+        }
+        let names: Vec<&str> = Self::ALL.iter().copied().map(Self::name).collect();
+        let mut aliases = Vec::new();
+        for format in Self::ALL {
+            aliases.extend(format.aliases().first().copied());
+        }
+        Err(UnknownApiFormat::new(text, &names, &aliases))
     }
 }
 

@@ -56,12 +56,8 @@ impl MediaRule {
             MediaKind::Audio => essence.strip_prefix("audio/"),
             MediaKind::File => Some(essence),
         };
-        let is_name = |name: &str, listed: &str| match (listed.strip_suffix('*'), listed.strip_prefix('*')) {
-            (Some(beginning), _) => name.starts_with(beginning) && name != listed,
-            (_, Some(end)) => name.ends_with(end),
-            _ => name == listed,
-        };
-        name.is_some_and(|name| self.types.iter().any(|listed| is_name(name, listed)))
+        let Some(name) = name else { return false };
+        self.types.iter().any(|listed| is_of_type(name, listed))
     }
 
     /// Returns whether the rule allows the item `media` of the kind `kind`.
@@ -87,6 +83,15 @@ impl MediaRule {
     }
 }
 
+/// Returns whether a list's entry names the type `name`. The entry may have a `*` at its end or its beginning.
+fn is_of_type(name: &str, listed: &str) -> bool {
+    match (listed.strip_suffix('*'), listed.strip_prefix('*')) {
+        (Some(beginning), _) => name.starts_with(beginning) && name != listed,
+        (_, Some(end)) => name.ends_with(end),
+        _ => name == listed,
+    }
+}
+
 /// Returns the media item in `content`, with the kind of the item. Returns `None` if `content` is not a media
 /// item. The kind is determined by the media type: a file of the type `image/png` is an image.
 pub(crate) fn media_of(content: &Content) -> Option<(MediaKind, &Media)> {
@@ -108,7 +113,8 @@ pub(crate) fn media_of(content: &Content) -> Option<(MediaKind, &Media)> {
 /// Returns the media item in `content`, with the kind of the item, if one of the rules allows the item.
 pub(crate) fn accepted<'a>(rules: &[MediaRule], content: &'a Content) -> Option<(MediaKind, &'a Media)> {
     let (kind, media) = media_of(content)?;
-    rules.iter().any(|rule| rule.allows(kind, media)).then_some((kind, media))
+    let is_allowed = rules.iter().any(|rule| rule.allows(kind, media));
+    if is_allowed { Some((kind, media)) } else { None }
 }
 
 impl MediaTable {
@@ -124,11 +130,15 @@ impl MediaTable {
         is_readable: &dyn Fn(MediaKind, &Media) -> bool,
     ) -> Option<SchemaLoss> {
         let (_, media) = media_of(content)?;
-        let found = accepted(self.messages, content)
-            .or_else(|| accepted(self.results, content).filter(|_| is_result));
-        let is_accepted = found.is_some_and(|(kind, media)| is_readable(kind, media));
+        let mut found = accepted(self.messages, content);
+        if found.is_none() && is_result {
+            found = accepted(self.results, content);
+        }
+        if found.is_some_and(|(kind, media)| is_readable(kind, media)) {
+            return None;
+        }
         let reason = "the API does not accept such media here; the text names the item instead";
-        (!is_accepted).then(|| SchemaLoss::new(path, media.media_type.as_str(), reason))
+        Some(SchemaLoss::new(path, media.media_type.as_str(), reason))
     }
 }
 

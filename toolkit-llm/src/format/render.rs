@@ -64,11 +64,13 @@ impl ToolFormat for ConfiguredFormat {
         earlier: &mut dyn FnMut(usize) -> Option<Arc<Fragment>>,
     ) -> (Definitions, Vec<Arc<Fragment>>) {
         let renderer = Renderer::new(self.format.definition_codec(), tools, names, &self.options);
-        let fragment = |index| match earlier(index) {
-            Some(fragment) if renderer.holds(index, &fragment) => fragment,
-            _ => Arc::new(renderer.fragment(index)),
-        };
-        let fragments: Vec<Arc<Fragment>> = (0..tools.len()).map(fragment).collect();
+        let mut fragments = Vec::with_capacity(tools.len());
+        for index in 0..tools.len() {
+            match earlier(index) {
+                Some(fragment) if renderer.holds(index, &fragment) => fragments.push(fragment),
+                _ => fragments.push(Arc::new(renderer.fragment(index))),
+            }
+        }
         (renderer.assemble(&fragments), fragments)
     }
 }

@@ -124,10 +124,12 @@ impl ApiFormat {
         let is_continued = facts.is_continued(body);
         let mut losses = Vec::new();
         let Some(Value::Array(history)) = body.get_mut(facts.fields.messages) else { return losses };
-        let repaired = repair(codec, std::mem::take(history), is_continued);
-        let repaired = codec.complete_repair(repaired, Some(body), &mut losses);
+        let paired = repair(codec, std::mem::take(history), is_continued);
+        let repaired = codec.complete_repair(paired, Some(body), &mut losses);
         body.insert(facts.fields.messages.to_owned(), repaired.into());
-        losses.iter_mut().for_each(|loss| loss.path.insert_str(0, &format!("/{}", facts.fields.messages)));
+        for loss in &mut losses {
+            loss.path.insert_str(0, &format!("/{}", facts.fields.messages));
+        }
         losses
     }
 }

@@ -125,7 +125,10 @@ impl<'a> HistoryWriter<'a> {
     /// Encodes a user message, like [`ApiFormat::encode_user`](crate::ApiFormat::encode_user).
     #[must_use]
     pub fn encode_user(&self, contents: &[Content]) -> Value {
-        self.mistral().map_or_else(|| self.codec.encode_user(contents), |form| (form.encode_user)(contents))
+        match self.mistral() {
+            Some(form) => (form.encode_user)(contents),
+            None => self.codec.encode_user(contents),
+        }
     }
 
     /// Sets whether the results of `discover_tools` contain references to the found tools instead of their
@@ -140,16 +143,19 @@ impl<'a> HistoryWriter<'a> {
     /// Returns `result` with references to the found tools if it is the result of a tool search. Any other
     /// result is returned unchanged.
     fn referring(&self, result: &ToolResult) -> ToolResult {
-        let found = match result.output().map(ToolOutput::content) {
-            Some([Content::Json(found)]) if result.name == "discover_tools" => found.to_value().ok(),
-            _ => None,
-        };
-        let Some(found) = found else { return result.clone() };
-        let names = found.as_array().into_iter().flatten().filter_map(|found| found.get("name")?.as_str());
-        let reference = |name| json!({"type": "tool_reference", "tool_name": self.names.spell(name)});
-        let references = names.map(|name| json_content(&reference(name)));
         let mut referring = result.clone();
-        referring.outcome = Ok(ToolOutput::new(references.collect()));
+        let Some([Content::Json(found)]) = result.output().map(ToolOutput::content) else { return referring };
+        if result.name != "discover_tools" {
+            return referring;
+        }
+        let Ok(found) = found.to_value() else { return referring };
+        let mut references = Vec::new();
+        for tool in found.as_array().into_iter().flatten() {
+            let Some(Value::String(name)) = tool.get("name") else { continue };
+            let reference = json!({"type": "tool_reference", "tool_name": self.names.spell(name)});
+            references.push(json_content(&reference));
+        }
+        referring.outcome = Ok(ToolOutput::new(references));
         referring
     }
 
@@ -168,12 +174,14 @@ impl<'a> HistoryWriter<'a> {
     pub fn encode_assistant(&self, text: &str, calls: &[ToolCall]) -> Vec<Value> {
         let ids = self.ids(calls.iter().map(|call| call.id.as_str()));
         let rule = self.codec.facts().tools.names;
-        let calls = calls.iter().zip(ids).map(|(call, id)| OutgoingCall::made(call, id, rule, self.names));
-        let mut calls: Vec<Value> = calls.map(|call| self.codec.write_call(call)).collect();
-        if self.has_model {
-            self.codec.complete_calls(self.generation, &mut calls);
+        let mut written = Vec::with_capacity(calls.len());
+        for (call, id) in calls.iter().zip(ids) {
+            written.push(self.codec.write_call(OutgoingCall::made(call, id, rule, self.names)));
         }
-        self.codec.encode_assistant(text, calls)
+        if self.has_model {
+            self.codec.complete_calls(self.generation, &mut written);
+        }
+        self.codec.encode_assistant(text, written)
     }
 
     /// Encodes assistant messages with calls, like
@@ -188,19 +196,29 @@ impl<'a> HistoryWriter<'a> {
     #[must_use]
     pub fn encode_results(&self, results: &[ToolResult]) -> Vec<Value> {
         let ids = self.ids(results.iter().map(|result| result.call_id.as_str()));
-        let encode = |results: &[ToolResult]| match self.mistral() {
-            Some(form) => (form.separate_results)((form.encode_results)(results, &ids, self.names)),
-            None => self.codec.encode_results_for(self.generation, results, &ids, self.names),
-        };
-        #[cfg(feature = "translate")]
-        let encode = |results: &[ToolResult]| {
-            crate::translate::encode_received_results(self.codec, self.generation, results, encode)
-        };
         if self.tool_references {
             let referring: Vec<ToolResult> = results.iter().map(|result| self.referring(result)).collect();
-            return encode(&referring);
+            return self.encode_results_with(&referring, &ids);
         }
-        encode(results)
+        self.encode_results_with(results, &ids)
+    }
+
+    #[cfg(feature = "translate")]
+    fn encode_results_with(&self, results: &[ToolResult], ids: &[String]) -> Vec<Value> {
+        let encode = |plain: &[ToolResult]| self.encode_made_results(plain, ids);
+        crate::translate::encode_received_results(self.codec, self.generation, results, encode)
+    }
+
+    #[cfg(not(feature = "translate"))]
+    fn encode_results_with(&self, results: &[ToolResult], ids: &[String]) -> Vec<Value> {
+        self.encode_made_results(results, ids)
+    }
+
+    fn encode_made_results(&self, results: &[ToolResult], ids: &[String]) -> Vec<Value> {
+        match self.mistral() {
+            Some(form) => (form.separate_results)((form.encode_results)(results, ids, self.names)),
+            None => self.codec.encode_results_for(self.generation, results, ids, self.names),
+        }
     }
 
     /// Inserts a short message of the model between results and the next user message if the history is for

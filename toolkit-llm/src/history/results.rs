@@ -28,8 +28,12 @@ pub(crate) fn output_parts(
     part: impl Fn(&Content) -> Value,
     text_part: impl Fn(&str) -> Value,
 ) -> Vec<Value> {
-    let message = Some(output.message()).filter(|message| !message.is_empty());
-    output.content().iter().map(part).chain(message.map(text_part)).collect()
+    let mut parts = Vec::with_capacity(output.content().len() + 1);
+    parts.extend(output.content().iter().map(part));
+    if !output.message().is_empty() {
+        parts.push(text_part(output.message()));
+    }
+    parts
 }
 
 /// Returns whether a text is empty or only white space. Some providers refuse such texts.
@@ -79,10 +83,13 @@ pub(crate) fn attachments<'a>(
     name: String,
 ) -> impl Iterator<Item = (String, &'a Content)> {
     let contents = result.outcome.as_ref().map_or(&[][..], ToolOutput::content).iter();
-    let attached = contents.filter(|content| {
-        accepted(table.results, content).is_none() && accepted(table.messages, content).is_some()
-    });
+    let attached = contents.filter(|content| is_attached(table, content));
     attached.map(move |content| (format!("{} from tool call {id} ({name}):", content.to_text()), content))
+}
+
+/// Returns whether the API accepts an item in messages, but not in results.
+fn is_attached(table: &MediaTable, content: &Content) -> bool {
+    accepted(table.results, content).is_none() && accepted(table.messages, content).is_some()
 }
 
 /// Converts a value of an unknown kind into JSON content.

@@ -43,10 +43,17 @@ const MESSAGES: [&str; 8] = [
 
 /// Returns whether an error object with the given message reports a blocked prompt or a blocked answer.
 pub(crate) fn is_reported(error: &Value, message: &str) -> bool {
-    let code = |pointer: &&str| error.pointer(pointer).and_then(Value::as_str);
+    for pointer in POINTERS {
+        if let Some(Value::String(code)) = error.pointer(pointer)
+            && CODES.contains(&code.as_str())
+        {
+            return true;
+        }
+    }
+    // OpenRouter, if its own check has flagged the input.
+    if error.pointer("/metadata/flagged_input").is_some_and(|input| !input.is_null()) {
+        return true;
+    }
     let message = message.to_lowercase();
-    POINTERS.iter().filter_map(code).any(|code| CODES.contains(&code))
-        // OpenRouter, if its own check has flagged the input.
-        || error.pointer("/metadata/flagged_input").is_some_and(|input| !input.is_null())
-        || MESSAGES.iter().any(|fragment| message.contains(fragment))
+    MESSAGES.iter().any(|fragment| message.contains(fragment))
 }

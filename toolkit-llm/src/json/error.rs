@@ -45,17 +45,9 @@ impl Report {
 
     /// Parses an error object. The code is taken from a string field if there is one, and from a number otherwise.
     pub(crate) fn read(error: &Value) -> Self {
-        // In an error without an object around it, the type only marks the error.
-        let value_of = |name: &&str| {
-            let code = error.get(*name).and_then(Value::as_str);
-            code.filter(|code| !matches!(code.trim(), "" | "error")).map(ToOwned::to_owned)
-        };
-        let number = |name: &&str| Some(error.get(*name)?.as_number()?.to_string());
-        let code = ["code", "status", "type"].iter().find_map(value_of);
-        let code = code.or_else(|| ["code", "status"].iter().find_map(number)).unwrap_or_default();
         let text = error_text(error);
         let is_blocked = blocked::is_reported(error, &text);
-        Self { code, is_blocked, ..Self::new(&text) }
+        Self { code: error_code(error), is_blocked, ..Self::new(&text) }
     }
 
     /// Converts the report into an error. `expected` describes the value that was expected at `path`.
@@ -91,10 +83,12 @@ impl WireError {
     pub fn of_failure(body: &Value) -> Option<Self> {
         // For a failed stream, Gemini returns a list with the error.
         let body = body.get(0).unwrap_or(body);
-        let error = body.get("error").filter(|error| !error.is_null());
-        let is_report = body.is_string() || body.get("message").is_some_and(Value::is_string);
-        let report = error.or_else(|| Some(body).filter(|_| is_report)).map(Report::read)?;
-        Some(report.into_error("", "a response"))
+        let error = match body.get("error") {
+            Some(error) if !error.is_null() => error,
+            _ if body.is_string() || body.get("message").is_some_and(Value::is_string) => body,
+            _ => return None,
+        };
+        Some(Report::read(error).into_error("", "a response"))
     }
 
     /// Returns the location in the payload, as in `choices[0].message`. The location is empty if the payload
@@ -114,14 +108,16 @@ impl WireError {
     /// `None` if the payload contains no such report.
     #[must_use]
     pub fn report(&self) -> Option<&str> {
-        self.report.as_ref().map(|report| report.text.as_str())
+        let report = self.report.as_ref()?;
+        Some(&report.text)
     }
 
     /// Returns the provider's code for the error or for the blocked answer, as in `overloaded_error` or
     /// `SAFETY`. Returns `None` if the provider sent no code.
     #[must_use]
     pub fn code(&self) -> Option<&str> {
-        self.report.as_ref().map(|report| report.code.as_str()).filter(|code| !code.is_empty())
+        let report = self.report.as_ref()?;
+        if report.code.is_empty() { None } else { Some(&report.code) }
     }
 
     /// Returns whether the provider blocked the prompt or the answer, for example for reasons of safety. The
@@ -156,19 +152,20 @@ impl std::error::Error for WireError {}
 /// Reads the object `{"error": {"message"}}`, an `error` string, or a `message` if the field `type` or `object` has the
 /// value `error`.
 pub(crate) fn reported_error(fields: &Map<String, Value>) -> Option<Report> {
-    let is_error =
-        ["object", "type"].iter().any(|mark| fields.get(*mark).is_some_and(|mark| mark == "error"));
+    let marks = [fields.get("object"), fields.get("type")];
+    let is_error = marks.into_iter().flatten().any(|mark| mark == "error");
     // Some servers send an empty error beside the answer.
     let is_beside = !is_error && fields.len() > 1;
-    let says_nothing = |error: &Value| match error {
-        Value::Null => true,
-        Value::String(text) => is_beside && text.is_empty(),
-        Value::Object(members) => is_beside && members.is_empty(),
-        _ => false,
-    };
-    let error = fields.get("error").filter(|error| !says_nothing(error));
-    let is_bare = is_error && fields.contains_key("message");
-    error.map(Report::read).or_else(|| is_bare.then(|| Report::read(&Value::Object(fields.clone()))))
+    match fields.get("error") {
+        None | Some(Value::Null) => {}
+        Some(Value::String(text)) if is_beside && text.is_empty() => {}
+        Some(Value::Object(members)) if is_beside && members.is_empty() => {}
+        Some(error) => return Some(Report::read(error)),
+    }
+    if is_error && fields.contains_key("message") {
+        return Some(Report::read(&Value::Object(fields.clone())));
+    }
+    None
 }
 
 /// Returns the fields of an event of a stream. Returns an error if the event is not an object, or if it reports an error
@@ -178,7 +175,7 @@ pub(crate) fn event_fields<'a>(
     path: &str,
     expected: &str,
 ) -> Result<&'a Map<String, Value>, WireError> {
-    let fields = event.as_object().ok_or_else(|| WireError::new("", "an event of a stream"))?;
+    let Value::Object(fields) = event else { return Err(WireError::new("", "an event of a stream")) };
     match reported_error(fields) {
         Some(report) => Err(report.into_error(path, expected)),
         None => Ok(fields),
@@ -192,6 +189,23 @@ pub(crate) fn failed(path: &str, expected: &str, report: Option<Report>) -> Wire
         Some(report) => report.into_error(path, expected),
         None => WireError::new(path, expected),
     }
+}
+
+/// Returns the code of an error object, or an empty string.
+fn error_code(error: &Value) -> String {
+    for name in ["code", "status", "type"] {
+        match error.get(name) {
+            // In an error without an object around it, the type only marks the error.
+            Some(Value::String(code)) if !matches!(code.trim(), "" | "error") => return code.clone(),
+            _ => {}
+        }
+    }
+    for name in ["code", "status"] {
+        if let Some(Value::Number(code)) = error.get(name) {
+            return code.to_string();
+        }
+    }
+    String::new()
 }
 
 /// Returns the message of an error object.

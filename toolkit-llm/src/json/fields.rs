@@ -57,13 +57,19 @@ pub(crate) fn optional<'a, T>(
 ) -> Result<Option<T>, WireError> {
     match fields.get(name) {
         None | Some(Value::Null) => Ok(None),
-        Some(value) => read(value).map(Some).ok_or_else(|| WireError::new(field(path, name), expected)),
+        Some(value) => match read(value) {
+            Some(read) => Ok(Some(read)),
+            None => Err(WireError::new(field(path, name), expected)),
+        },
     }
 }
 
 /// Returns `value` as an object, or the error that `expected` was expected at `path`.
 pub(crate) fn object<'a>(value: &'a Value, path: &str, expected: &str) -> Result<&'a Fields, WireError> {
-    value.as_object().ok_or_else(|| WireError::new(path, expected))
+    match value {
+        Value::Object(fields) => Ok(fields),
+        _ => Err(WireError::new(path, expected)),
+    }
 }
 
 /// Sets the field `name` to `value`.
@@ -97,10 +103,17 @@ pub(crate) fn set_in(fields: &mut Fields, path: &[&str], new: impl Into<Value>) 
 
 /// Appends `piece` to the string at `path` inside `value`. A value of another type is replaced.
 pub(crate) fn push_text(value: &mut Value, path: &[&str], piece: &str) {
-    match path.iter().try_fold(&mut *value, |value, name| value.get_mut(name)) {
+    match at_mut(value, path) {
         Some(Value::String(text)) => text.push_str(piece),
         _ => set_at(value, path, piece),
     }
+}
+
+fn at_mut<'a>(mut value: &'a mut Value, path: &[&str]) -> Option<&'a mut Value> {
+    for name in path {
+        value = value.get_mut(name)?;
+    }
+    Some(value)
 }
 
 /// Appends `values` to the list in the field `name` of an object, creating the list if necessary.
@@ -114,27 +127,31 @@ pub(crate) fn append(value: &mut Value, name: &str, values: &[Value]) {
 
 /// Returns a copy of the fields accepted by `is_kept`.
 pub(crate) fn only(fields: &Fields, is_kept: impl Fn(&str, &Value) -> bool) -> Fields {
-    let kept = fields.iter().filter(|(name, value)| is_kept(name, value));
-    kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+    let mut kept = Fields::new();
+    for (name, value) in fields {
+        if is_kept(name, value) {
+            kept.insert(name.clone(), value.clone());
+        }
+    }
+    kept
 }
 
 /// Returns a copy of the fields whose names are not in `known` and whose values are not `null`. If `value` is
 /// not an object, the copy is empty.
 pub(crate) fn unknown(value: &Value, known: &[&str]) -> Fields {
-    let is_unknown = |name: &str, value: &Value| !known.contains(&name) && !value.is_null();
-    value.as_object().map(|fields| only(fields, is_unknown)).unwrap_or_default()
+    let Value::Object(fields) = value else { return Fields::new() };
+    only(fields, |name, value| !known.contains(&name) && !value.is_null())
 }
 
 /// Converts `function_call` to `functionCall`.
 pub(crate) fn camel(name: &str) -> Cow<'_, str> {
-    let mut words = name.split('_');
-    let Some(first) = words.next().filter(|first| first.len() < name.len()) else {
-        return Cow::Borrowed(name);
-    };
+    let Some((first, rest)) = name.split_once('_') else { return Cow::Borrowed(name) };
     let mut spelled = first.to_owned();
-    for word in words {
+    for word in rest.split('_') {
         let mut letters = word.chars();
-        spelled.extend(letters.next().map(|letter| letter.to_ascii_uppercase()));
+        if let Some(letter) = letters.next() {
+            spelled.push(letter.to_ascii_uppercase());
+        }
         spelled.push_str(letters.as_str());
     }
     Cow::Owned(spelled)

@@ -22,7 +22,13 @@ pub(crate) fn of<'a>(value: &'a Value, name: &str) -> Cow<'a, str> {
 pub(crate) fn whole(value: &Value) -> Cow<'_, str> {
     match value {
         Value::String(text) => text.into(),
-        value => pieces(value, false).into_iter().map(|(_, text)| text).collect::<String>().into(),
+        value => {
+            let mut whole = String::new();
+            for (_, text) in pieces(value, false) {
+                whole.push_str(&text);
+            }
+            whole.into()
+        }
     }
 }
 
@@ -34,13 +40,15 @@ pub(crate) fn pieces(value: &Value, is_reasoning: bool) -> Vec<(bool, Cow<'_, st
         Value::String(text) if text.is_empty() => Vec::new(),
         Value::String(text) => vec![(is_reasoning, text.into())],
         Value::Array(list) if has_parts(list) => {
-            let texts = list.iter().map(|element| match element {
-                Value::String(_) => pieces(element, is_reasoning),
-                element => {
-                    TextPart::from_part(element).map(|part| part.pieces(is_reasoning)).unwrap_or_default()
+            let mut texts = Vec::new();
+            for element in list {
+                if element.is_string() {
+                    texts.append(&mut pieces(element, is_reasoning));
+                } else if let Some(part) = TextPart::from_part(element) {
+                    texts.append(&mut part.pieces(is_reasoning));
                 }
-            });
-            texts.flatten().collect()
+            }
+            texts
         }
         value => match TextPart::alone(value) {
             Some(part) => part.pieces(is_reasoning),
@@ -88,10 +96,11 @@ fn is_settled(value: &Value) -> bool {
 
 /// Returns whether a list consists of parts. Any other list is an answer in JSON.
 fn has_parts(list: &[Value]) -> bool {
-    let is_part = |part: &Value| {
-        part.is_string() || !text(part, "type").is_empty() || TextPart::from_part(part).is_some()
-    };
     list.is_empty() || list.iter().any(is_part)
+}
+
+fn is_part(value: &Value) -> bool {
+    value.is_string() || !text(value, "type").is_empty() || TextPart::from_part(value).is_some()
 }
 
 /// A part of a content, with its text.
@@ -103,7 +112,7 @@ struct TextPart<'a> {
 impl<'a> TextPart<'a> {
     /// Reads a part outside of a list. Without a type, an object is an answer in JSON.
     fn alone(part: &'a Value) -> Option<Self> {
-        Self::from_part(part).filter(|_| !text(part, "type").is_empty())
+        if text(part, "type").is_empty() { None } else { Self::from_part(part) }
     }
 
     /// Reads a part of a list. Returns `None` if it has no text.
@@ -115,12 +124,17 @@ impl<'a> TextPart<'a> {
         } else {
             &["text", "thinking"]
         };
-        let is_blank = |text: &Value| {
-            matches!(text.as_array(), Some(list) if list.is_empty()) || text.is_null() || text == ""
-        };
-        let named = names.iter().filter_map(|name| Some((*name, part.get(name)?)));
-        let (name, text) = named.into_iter().find(|(_, text)| !is_blank(text))?;
-        Some(Self { is_reasoning: is_reasoning || name == "thinking", text })
+        for name in names {
+            match part.get(name) {
+                None | Some(Value::Null) => {}
+                Some(Value::String(text)) if text.is_empty() => {}
+                Some(Value::Array(list)) if list.is_empty() => {}
+                Some(text) => {
+                    return Some(Self { is_reasoning: is_reasoning || *name == "thinking", text });
+                }
+            }
+        }
+        None
     }
 
     fn pieces(self, is_reasoning: bool) -> Vec<(bool, Cow<'a, str>)> {

@@ -63,7 +63,7 @@ pub(crate) fn losses(stored: &Fields, api: &str, path: &str) -> Vec<SchemaLoss> 
     let mut found = Vec::new();
     for (name, value) in stored {
         let is_silent = SEMANTIC.contains(&name.as_str()) && is_empty(value);
-        let is_usual = name == "type" && ["function", "custom", "text"].iter().any(|kind| value == kind);
+        let is_usual = name == "type" && matches!(value.as_str(), Some("function" | "custom" | "text"));
         if name == ABSENT || is_usual || is_silent {
             continue;
         }
@@ -84,16 +84,24 @@ pub(crate) fn losses(stored: &Fields, api: &str, path: &str) -> Vec<SchemaLoss> 
 /// Returns whether a value is the default, which is written even if the definition does not set it. Defaults
 /// are an empty string, `false`, and the schema of a tool without parameters.
 fn is_default(value: &Value) -> bool {
-    let has_no_properties = |schema: &Fields| {
-        schema.iter().all(|(name, value)| match name.as_str() {
+    is_empty(value) || value.as_object().is_some_and(allows_no_properties)
+}
+
+/// Returns whether a schema describes an object without properties.
+fn allows_no_properties(schema: &Fields) -> bool {
+    for (name, value) in schema {
+        let is_plain = match name.as_str() {
             "type" => value == "object",
             "properties" => value.as_object().is_some_and(Fields::is_empty),
             "required" => value.as_array().is_some_and(Vec::is_empty),
             "additionalProperties" => value == false,
             _ => false,
-        })
-    };
-    is_empty(value) || value.as_object().is_some_and(has_no_properties)
+        };
+        if !is_plain {
+            return false;
+        }
+    }
+    true
 }
 
 fn is_empty(value: &Value) -> bool {

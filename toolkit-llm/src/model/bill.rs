@@ -70,7 +70,7 @@ impl ModelResponse {
     #[must_use]
     pub fn cost(&self) -> Option<f64> {
         let bill = self.billed();
-        (bill.paid.usage == bill.usage).then(|| bill.cost(&Price::default()))
+        if bill.paid.usage == bill.usage { Some(bill.cost(&Price::default())) } else { None }
     }
 }
 
@@ -100,7 +100,10 @@ impl ModelError {
     #[doc(hidden)]
     #[must_use]
     pub fn billed(&self) -> Bill {
-        self.partial.as_ref().map(|partial| partial.billed()).unwrap_or_default()
+        match &self.partial {
+            Some(partial) => partial.billed(),
+            None => Bill::default(),
+        }
     }
 
     /// Adds the token counts that were reported before the error, unless the error itself contains token counts.
@@ -124,7 +127,9 @@ impl ModelError {
 
     /// Sets the price of the tokens without a known cost.
     pub(super) fn at(mut self, price: &Price) -> Self {
-        self.partial = self.partial.map(|partial| Box::new(partial.at(price)));
+        if let Some(partial) = self.partial {
+            self.partial = Some(Box::new(partial.at(price)));
+        }
         self
     }
 }
@@ -180,7 +185,10 @@ impl Account {
     /// Adds the tokens of a dropped call.
     pub fn add(&self, bill: Bill) {
         if let Some(billing) = self.billing.upgrade() {
-            billing.add(self.price.as_ref().map_or(bill, |price| bill.at(price)));
+            match &self.price {
+                Some(price) => billing.add(bill.at(price)),
+                None => billing.add(bill),
+            }
         }
     }
 }
@@ -234,7 +242,9 @@ impl Unreported {
 impl Drop for Unreported {
     fn drop(&mut self) {
         let bill = self.take();
-        if let Some(account) = self.account.as_ref().filter(|_| !bill.is_empty()) {
+        if let Some(account) = &self.account
+            && !bill.is_empty()
+        {
             account.add(bill);
         }
     }

@@ -42,7 +42,10 @@ impl ChatSpan {
         caller: ChatCaller<'_>,
     ) -> Self {
         // Without a subscriber, nothing is allocated.
-        Self(is_observed().then(|| Box::new(OpenRequest::new(model, request, is_streamed, caller))))
+        if !is_observed() {
+            return Self(None);
+        }
+        Self(Some(Box::new(OpenRequest::new(model, request, is_streamed, caller))))
     }
 
     /// Opens the span of a request that no agent sends, unless a layer above has opened it.
@@ -57,8 +60,11 @@ impl ChatSpan {
     /// Runs the future `work`, which sends the request, within the span.
     #[inline]
     pub fn around<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
-        let span = self.0.as_ref().map(|open| open.span.clone());
-        span.unwrap_or_else(OpenSpan::current).around(work)
+        let span = match &self.0 {
+            Some(open) => open.span.clone(),
+            None => OpenSpan::current(),
+        };
+        span.around(work)
     }
 
     /// Polls a streamed response within the span, and notes the time of the first piece.

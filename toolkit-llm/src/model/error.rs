@@ -213,14 +213,12 @@ impl ModelResponse {
     /// be empty.
     #[doc(hidden)]
     pub fn unless_empty(self) -> Result<Self, ModelError> {
-        let native = self.message.native.as_ref();
-        let format = native.and_then(|native| native.format.parse::<ApiFormat>().ok());
-        let has_media =
-            || native.zip(format).is_some_and(|(native, format)| has_media(format, &native.messages));
-        if !self.message.is_empty()
-            || !self.hosted.is_empty()
-            || self.finish != FinishReason::Stop
-            || has_media()
+        if !self.message.is_empty() || !self.hosted.is_empty() || self.finish != FinishReason::Stop {
+            return Ok(self);
+        }
+        if let Some(native) = &self.message.native
+            && let Ok(format) = native.format.parse::<ApiFormat>()
+            && has_media(format, &native.messages)
         {
             return Ok(self);
         }
@@ -247,8 +245,13 @@ const MEDIA: [&str; 7] = ["image", "audio", "video", "file", "document", "inline
 /// Returns whether messages of a model contain a media item. `native` contains the messages in the JSON of
 /// the API `format`.
 pub(crate) fn has_media(format: ApiFormat, native: &[Value]) -> bool {
-    let mut kinds = format.special_content(native).into_iter().map(str::to_lowercase);
-    kinds.any(|kind| MEDIA.iter().any(|word| kind.contains(word)))
+    for kind in format.special_content(native) {
+        let lowercase = kind.to_lowercase();
+        if MEDIA.iter().any(|word| lowercase.contains(word)) {
+            return true;
+        }
+    }
+    false
 }
 
 setters! { ModelError:

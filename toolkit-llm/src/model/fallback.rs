@@ -56,8 +56,10 @@ impl Fallback {
     }
 
     fn moves_on(&self, error: &ModelError) -> bool {
-        let is_temporary = || error.is_retryable() || error.kind.is_temporary();
-        self.kinds.as_ref().map_or_else(is_temporary, |kinds| kinds.contains(&error.kind))
+        match &self.kinds {
+            Some(kinds) => kinds.contains(&error.kind),
+            None => error.is_retryable() || error.kind.is_temporary(),
+        }
     }
 
     /// Asks the models in order, until a model answers or fails with an error that does not lead to the next
@@ -120,7 +122,10 @@ impl ChatModel for Fallback {
     }
 
     fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
-        let losses = self.models.iter().map(|model| ChatModel::output_losses(model, output));
-        losses.fold(OutputLosses::default(), OutputLosses::join)
+        let mut losses = OutputLosses::default();
+        for model in &self.models {
+            losses = losses.join(ChatModel::output_losses(model, output));
+        }
+        losses
     }
 }

@@ -237,8 +237,10 @@ impl OutputFormat {
     /// characters. Illegal characters become `_`.
     #[must_use]
     pub fn of<T: JsonSchema>() -> Self {
-        let legal = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-        let name: String = T::schema_name().chars().map(legal).take(LONGEST_NAME).collect();
+        let mut name = String::new();
+        for character in T::schema_name().chars().take(LONGEST_NAME) {
+            name.push(if character.is_ascii_alphanumeric() { character } else { '_' });
+        }
         Self::new(name, schema_of::<T>())
     }
 }

@@ -39,8 +39,15 @@ const MESSAGES: [&[&str]; 15] = [
 /// Returns whether an error message of a provider says that the request exceeds the context window.
 pub(super) fn is_reported(message: &str) -> bool {
     let message = message.to_lowercase();
-    CONTEXT_CODES.iter().any(|code| message.contains(code))
-        || MESSAGES.iter().any(|fragments| fragments.iter().all(|fragment| message.contains(fragment)))
+    if CONTEXT_CODES.iter().any(|code| message.contains(code)) {
+        return true;
+    }
+    for fragments in MESSAGES {
+        if fragments.iter().all(|fragment| message.contains(fragment)) {
+            return true;
+        }
+    }
+    false
 }
 
 #[cfg(test)]

@@ -42,8 +42,10 @@ impl<M: ChatModel> ChatModel for Priced<M> {
 
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
         let price = &self.price;
-        let response = self.model.respond(request.at(*price)).await;
-        response.map(|response| response.at(price)).map_err(|error| error.at(price))
+        match self.model.respond(request.at(*price)).await {
+            Ok(response) => Ok(response.at(price)),
+            Err(error) => Err(error.at(price)),
+        }
     }
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {

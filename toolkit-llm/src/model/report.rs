@@ -46,21 +46,37 @@ const BEFORE_PAUSE: [&str; 3] = ["try again in ", "retry in ", "retry after "];
 /// Returns the kind of error with this code.
 pub(super) fn kind_of_code(code: &str) -> Option<ModelErrorKind> {
     let code = code.replace('_', "").to_lowercase();
-    CODES.iter().find(|(_, codes)| codes.contains(&code.as_str())).map(|(kind, _)| *kind)
+    for (kind, codes) in CODES {
+        if codes.contains(&code.as_str()) {
+            return Some(kind);
+        }
+    }
+    None
 }
 
 /// Returns the pause that the body of a failed response requests, as Google's APIs do.
 pub(super) fn pause_in_body(body: &Value) -> Option<Duration> {
     let body = body.get(0).unwrap_or(body);
     let details = body.pointer("/error/details")?.as_array()?;
-    let pause = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
-    duration(pause)
+    for detail in details {
+        if let Some(Value::String(pause)) = detail.get("retryDelay") {
+            return duration(pause);
+        }
+    }
+    None
 }
 
 /// Returns the pause that an error message requests, as in `Please try again in 1m2.5s`.
 pub(super) fn pause_in_text(message: &str) -> Option<Duration> {
     let message = message.to_lowercase();
-    BEFORE_PAUSE.iter().find_map(|before| duration(message.split_once(before)?.1))
+    for before in BEFORE_PAUSE {
+        if let Some((_, rest)) = message.split_once(before)
+            && let Some(pause) = duration(rest)
+        {
+            return Some(pause);
+        }
+    }
+    None
 }
 
 /// Parses the duration at the beginning of `text`, as in `1m2.5s` or `20 seconds`.

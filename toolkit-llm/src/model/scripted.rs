@@ -65,9 +65,13 @@ impl ScriptedModel {
     #[must_use]
     pub fn call(self, tool: impl Into<String>, arguments: impl Into<RawArguments>) -> Self {
         let mut steps = self.steps();
-        let calls =
-            steps.iter().map(|step| if let ScriptedStep::Calls(calls) = step { calls.len() } else { 0 });
-        let id = format!("call_{}_{}", steps.len(), calls.sum::<usize>() + 1);
+        let mut number = 1;
+        for step in &*steps {
+            if let ScriptedStep::Calls(calls) = step {
+                number += calls.len();
+            }
+        }
+        let id = format!("call_{}_{number}", steps.len());
         let call = ToolCall::new(id, tool, arguments);
         match steps.back_mut() {
             Some(ScriptedStep::Calls(calls)) => calls.push(call),
@@ -157,9 +161,10 @@ impl ScriptedModel {
             Some(ScriptedStep::Computed(respond)) => respond(&request).map(ModelStream::from),
             None => {
                 let fallback = lock(&self.0.fallback).clone();
-                let ended =
-                    || Err(ModelError::new(ModelErrorKind::Other, "the script of the model has ended"));
-                fallback.map_or_else(ended, |respond| respond(&request)).map(ModelStream::from)
+                match fallback {
+                    Some(respond) => respond(&request).map(ModelStream::from),
+                    None => Err(ModelError::new(ModelErrorKind::Other, "the script of the model has ended")),
+                }
             }
         };
         lock(&self.0.requests).push(request);

@@ -74,20 +74,35 @@ impl Effort {
     /// Returns the name of the level, such as `low`.
     #[must_use]
     pub fn name(self) -> &'static str {
-        Self::LEVELS.iter().find(|(level, ..)| *level == self).map_or("medium", |(_, name, _)| name)
+        for (level, name, _) in Self::LEVELS {
+            if level == self {
+                return name;
+            }
+        }
+        "medium"
     }
 
     /// Returns a number of thinking tokens comparable with the level, for models that support only a number.
     #[must_use]
     pub fn tokens(self) -> u32 {
-        Self::LEVELS.iter().find(|(level, ..)| *level == self).map_or(8_192, |(.., tokens)| *tokens)
+        for (level, _, tokens) in Self::LEVELS {
+            if level == self {
+                return tokens;
+            }
+        }
+        8_192
     }
 
     /// Returns the lowest level that is comparable with at least this number of tokens, for models that
     /// support only levels.
     #[must_use]
     pub fn of_tokens(tokens: u32) -> Self {
-        Self::LEVELS.iter().find(|(.., most)| tokens <= *most).map_or(Self::Max, |(level, ..)| *level)
+        for (level, _, most) in Self::LEVELS {
+            if tokens <= most {
+                return level;
+            }
+        }
+        Self::Max
     }
 }
 

@@ -61,7 +61,7 @@ impl ModelStream {
     /// Adds the tokens of failed attempts, and sets the price of the stream's own tokens. If the stream is dropped,
     /// `account` counts what its pieces do not report.
     pub(super) fn counted(self, failed: Bill, price: Option<Price>, account: Option<Account>) -> Self {
-        let first = (!failed.is_empty()).then_some(StreamEvent::Usage(failed.usage));
+        let first = if failed.is_empty() { None } else { Some(StreamEvent::Usage(failed.usage)) };
         let mut unreported = Unreported::new(account);
         unreported.bill = failed;
         let reported = Usage::default();
@@ -119,12 +119,15 @@ impl ModelResponse {
     /// Returns the response as the pieces of a stream: the reasoning, the text, the calls, and the complete
     /// response.
     pub(crate) fn deltas(self) -> Vec<StreamEvent> {
-        let text = |text: &String| (!text.is_empty()).then(|| text.clone());
-        let reasoning = text(&self.message.reasoning).map(StreamEvent::Reasoning);
-        let said = text(&self.message.text).map(StreamEvent::Text);
-        let mut deltas: Vec<StreamEvent> = reasoning.into_iter().collect();
+        let message = &self.message;
+        let mut deltas = Vec::new();
+        if !message.reasoning.is_empty() {
+            deltas.push(StreamEvent::Reasoning(message.reasoning.clone()));
+        }
         deltas.extend(self.hosted.iter().cloned().map(StreamEvent::Hosted));
-        deltas.extend(said);
+        if !message.text.is_empty() {
+            deltas.push(StreamEvent::Text(message.text.clone()));
+        }
         deltas.extend(self.message.calls.iter().cloned().map(StreamEvent::Call));
         deltas.push(StreamEvent::Done(Box::new(self)));
         deltas
@@ -148,7 +151,10 @@ impl Stream for ModelStream {
             }
             return Poll::Ready(Some(piece));
         }
-        self.rest.as_mut().map_or(Poll::Ready(None), |rest| rest.as_mut().poll_next(context))
+        match &mut self.rest {
+            Some(rest) => rest.as_mut().poll_next(context),
+            None => Poll::Ready(None),
+        }
     }
 }
 
@@ -182,7 +188,9 @@ impl CountedStream {
     /// Returns the tokens of the failed attempts and of the stream so far.
     fn bill(&self) -> Bill {
         let mut bill = Bill::from(self.reported);
-        bill = self.price.map_or(bill, |price| bill.at(&price));
+        if let Some(price) = &self.price {
+            bill = bill.at(price);
+        }
         bill += self.failed;
         bill
     }

@@ -108,11 +108,14 @@ impl StreamAccumulator {
     /// Nothing received earlier is lost: push further events, or finish the stream.
     pub fn push(&mut self, event: &Value) -> Result<Vec<StreamEvent>, WireError> {
         let events = event.as_array().map_or(std::slice::from_ref(event), Vec::as_slice);
-        let pushed = events.iter().try_for_each(|event| self.codec.push(&mut self.stream, event));
-        // A blocked answer is complete.
-        self.stream.is_broken |=
-            pushed.as_ref().is_err_and(|error| error.report().is_some() && !error.is_blocked());
-        pushed.map(|()| self.stream.take_events())
+        for event in events {
+            if let Err(error) = self.codec.push(&mut self.stream, event) {
+                // A blocked answer is complete.
+                self.stream.is_broken |= error.report().is_some() && !error.is_blocked();
+                return Err(error);
+            }
+        }
+        Ok(self.stream.take_events())
     }
 
     /// Processes the next bytes of a response body. The bytes may be split anywhere, even within a character.
@@ -135,7 +138,13 @@ impl StreamAccumulator {
     /// ```
     pub fn push_bytes(&mut self, bytes: &[u8]) -> Vec<Result<StreamEvent, WireError>> {
         match self.bytes.push(bytes) {
-            Ok(completed) => completed.iter().flat_map(|data| self.take_data(data)).collect(),
+            Ok(completed) => {
+                let mut events = Vec::new();
+                for data in &completed {
+                    events.append(&mut self.take_data(data));
+                }
+                events
+            }
             Err(expected) => vec![Err(WireError::new("data", expected))],
         }
     }
@@ -149,9 +158,13 @@ impl StreamAccumulator {
         if data.is_empty() || data == "[DONE]" {
             return Vec::new();
         }
-        let event = serde_json::from_str::<Value>(data)
-            .map_err(|error| WireError::new("data", format!("the JSON of an event ({error})")));
-        match event.and_then(|event| self.push(&event)) {
+        let event = match serde_json::from_str::<Value>(data) {
+            Ok(event) => event,
+            Err(error) => {
+                return vec![Err(WireError::new("data", format!("the JSON of an event ({error})")))];
+            }
+        };
+        match self.push(&event) {
             Ok(events) => events.into_iter().map(Ok).collect(),
             Err(error) => vec![Err(error)],
         }
@@ -163,7 +176,9 @@ impl StreamAccumulator {
     #[must_use]
     pub fn native(&self) -> Vec<Value> {
         let mut stream = self.stream.clone();
-        stream.messages.values_mut().for_each(|message| message.parts.keep_complete());
+        for message in stream.messages.values_mut() {
+            message.parts.keep_complete();
+        }
         self.written(stream)
     }
 
@@ -202,8 +217,10 @@ impl StreamAccumulator {
     /// Writes the messages of a stream for the next request.
     fn written(&self, mut stream: Assembly) -> Vec<Value> {
         let body = self.codec.finish(&mut stream);
-        let response = super::response(self.codec, &body, Some(stream.take_calls()));
-        response.map(|response| response.native).unwrap_or_default()
+        match super::response(self.codec, &body, Some(stream.take_calls())) {
+            Ok(response) => response.native,
+            Err(_) => Vec::new(),
+        }
     }
 
     /// Returns the token counts that the provider has reported so far, as [`Response::usage`] does at the end. Most
@@ -213,7 +230,9 @@ impl StreamAccumulator {
         let mut reported = Fields::new();
         for pointer in self.codec.facts().usage.pointers() {
             let name = pointer.split('/').nth(1).unwrap_or_default();
-            if let Some(value) = self.stream.body.get(name).filter(|_| !reported.contains_key(name)) {
+            if let Some(value) = self.stream.body.get(name)
+                && !reported.contains_key(name)
+            {
                 reported.insert(name.to_owned(), value.clone());
             }
         }
@@ -231,10 +250,17 @@ impl StreamAccumulator {
     #[must_use]
     pub fn finish(mut self) -> StreamEnd {
         // An incomplete event at the end of a broken response is ignored, but not a report in a complete one.
-        let last = self.bytes.finish().map(|data| self.take_data(&data));
-        let (last, failed): (Vec<_>, Vec<_>) = last.into_iter().flatten().partition(Result::is_ok);
-        let mut events: Vec<StreamEvent> = last.into_iter().flatten().collect();
-        let failure = failed.into_iter().filter_map(Result::err).find(|error| error.report().is_some());
+        let mut events = Vec::new();
+        let mut failure = None;
+        if let Some(data) = self.bytes.finish() {
+            for last in self.take_data(&data) {
+                match last {
+                    Ok(event) => events.push(event),
+                    Err(error) if failure.is_none() && error.report().is_some() => failure = Some(error),
+                    Err(_) => {}
+                }
+            }
+        }
         let is_complete = !self.stream.is_broken && self.codec.is_complete(&self.stream);
         let body = self.codec.finish(&mut self.stream);
         events.append(&mut self.stream.take_events());
@@ -242,7 +268,9 @@ impl StreamAccumulator {
         if let (Ok(response), false) = (&mut response, is_complete) {
             response.finish = FinishReason::Interrupted;
         }
-        let failure = failure.filter(|_| response.is_err() || !is_complete);
+        if response.is_ok() && is_complete {
+            failure = None;
+        }
         StreamEnd { events, response, failure, body, is_complete }
     }
 }

@@ -46,13 +46,16 @@ fn compare(path: &str, recorded: Option<&Value>, asked: Option<&Value>, found: &
             found.push(format!("\n- `{path}`: recorded {}, asked {}", part(before, begin), part(now, begin)));
         }
         (recorded, asked) => {
-            let shown = |value: Option<&Value>| match value {
-                None => ABSENT.to_owned(),
-                Some(Value::String(text)) => part(text, 0),
-                Some(value) => shorten(&value.to_string()),
-            };
             found.push(format!("\n- `{path}`: recorded {}, asked {}", shown(recorded), shown(asked)));
         }
+    }
+}
+
+fn shown(value: Option<&Value>) -> String {
+    match value {
+        None => ABSENT.to_owned(),
+        Some(Value::String(text)) => part(text, 0),
+        Some(value) => shorten(&value.to_string()),
     }
 }
 

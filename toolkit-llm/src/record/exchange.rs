@@ -44,44 +44,43 @@ pub(super) fn unusable(path: &Path, reason: impl Display) -> ModelError {
 /// replaced. The provider's own JSON of messages and the durations of tool results are left out.
 pub(super) fn recorded(request: &ModelRequest, secrets: &Secrets) -> serde_json::Result<Value> {
     let messages: Vec<Value> = request.messages.iter().map(message).collect::<Result<_, _>>()?;
-    let tools: Map<String, Value> = request
-        .tools
-        .iter_definitions()
-        .map(|tool| {
-            let definition = json!({"description": tool.description, "parameters": tool.parameters});
-            (tool.name.to_string(), definition)
-        })
-        .collect();
+    let mut tools = Map::new();
+    for tool in request.tools.iter_definitions() {
+        let definition = json!({"description": tool.description, "parameters": tool.parameters});
+        tools.insert(tool.name.to_string(), definition);
+    }
     let mut options = serde_json::to_value(&*request.options)?;
     if let Some(extra) = options.get_mut("extra") {
         Secrets::hide_fields(extra);
     }
-    let mut request = json!({
+    let mut recorded = json!({
         "instructions": request.instructions,
         "messages": messages,
         "tools": tools,
         "tool_config": request.tool_use,
         "options": options,
     });
-    secrets.hide(&mut request);
-    Ok(request)
+    secrets.hide(&mut recorded);
+    Ok(recorded)
 }
 
 fn message(message: &Message) -> serde_json::Result<Value> {
-    let mut message = message.clone();
-    if let Message::Tool(message) = &mut message {
-        message.results.iter_mut().for_each(|result| store_details(result, false));
-    }
-    let mut message = serde_json::to_value(message)?;
-    if let Value::Object(members) = &mut message {
-        members.shift_remove("native");
-        if let Some(Value::Array(results)) = members.get_mut("results") {
-            results.iter_mut().filter_map(Value::as_object_mut).for_each(|result| {
-                result.shift_remove("duration");
-            });
+    let mut stored = message.clone();
+    if let Message::Tool(message) = &mut stored {
+        for result in &mut message.results {
+            store_details(result, false);
         }
     }
-    Ok(message)
+    let mut json = serde_json::to_value(stored)?;
+    if let Value::Object(members) = &mut json {
+        members.shift_remove("native");
+        if let Some(Value::Array(results)) = members.get_mut("results") {
+            for result in results.iter_mut().filter_map(Value::as_object_mut) {
+                result.shift_remove("duration");
+            }
+        }
+    }
+    Ok(json)
 }
 
 /// Returns the digest of a recorded request, used to find the answer in a recording.

@@ -92,12 +92,12 @@ impl<M: ChatModel> Recorder<M> {
 
 impl Tape {
     fn write(&self, exchange: Exchange, answer: RecordedAnswer) -> Result<(), ModelError> {
-        let exchange = serde_json::to_value(Exchange { answer, ..exchange });
-        let mut exchange = exchange.map_err(|error| self.failed(error))?;
-        self.secrets.hide(&mut exchange);
+        let answered = Exchange { answer, ..exchange };
+        let mut json = serde_json::to_value(answered).map_err(|error| self.failed(error))?;
+        self.secrets.hide(&mut json);
         // Written in one go, so that the lines of concurrent answers do not mix.
         let mut line = Vec::new();
-        append_json(&mut line, &exchange, MAX_NESTING)
+        append_json(&mut line, &json, MAX_NESTING)
             .map_err(|reason| self.failed(format_args!("it {reason}")))?;
         line.push(b'\n');
         let mut file = lock(&self.file);

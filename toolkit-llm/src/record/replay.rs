@@ -8,6 +8,7 @@ use crate::message::{ModelResponse, RequestLoss};
 use crate::model::{
     ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelStream, OutputFormat, OutputLosses,
 };
+use serde_json::Value;
 use std::collections::VecDeque;
 use std::fs;
 use std::path::Path;
@@ -49,16 +50,18 @@ impl Replay {
     /// The file cannot be read, or a line is invalid.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ModelError> {
         let path: Arc<Path> = path.as_ref().into();
-        let text = fs::read_to_string(&path).map_err(|error| unusable(&path, error))?;
-        let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
-        let read = |(text, line): (&str, usize)| {
+        let recording = fs::read_to_string(&path).map_err(|error| unusable(&path, error))?;
+        let mut entries: VecDeque<(usize, Exchange)> = VecDeque::new();
+        for (text, line) in recording.lines().zip(1..) {
+            if text.trim().is_empty() {
+                continue;
+            }
             let mut exchange: Exchange = serde_json::from_str(text)
                 .map_err(|error| unusable(&path, format_args!("line {line}: {error}")))?;
             // The digest is computed again, because the recorded request may have been edited by hand.
             exchange.fingerprint = fingerprint(&exchange.request);
-            Ok((line, exchange))
-        };
-        let entries: VecDeque<(usize, Exchange)> = lines.map(read).collect::<Result<_, ModelError>>()?;
+            entries.push_back((line, exchange));
+        }
         let model = entries.front().map_or("replay", |(_, exchange)| exchange.model.as_str()).into();
         let secrets = Secrets::of_environment();
         Ok(Self { path, model, lenient: false, secrets, remaining: Arc::new(Mutex::new(entries)) })
@@ -87,27 +90,27 @@ impl Replay {
     }
 
     fn next(&self, request: &ModelRequest) -> Result<RecordedAnswer, ModelError> {
-        let failed = |text: String| {
-            ModelError::new(ModelErrorKind::Other, format!("`{}`: {text}", self.path.display()))
-        };
-        let asked = recorded(request, &self.secrets).map_err(|error| failed(error.to_string()))?;
+        let asked = recorded(request, &self.secrets).map_err(|error| self.failed(&error.to_string()))?;
         let wanted = fingerprint(&asked);
         let mut entries = lock(&self.remaining);
         let index = match entries.iter().position(|(_, exchange)| exchange.fingerprint == wanted) {
             Some(index) => index,
             None => match entries.front() {
-                None => return Err(failed("the recording has ended".to_owned())),
+                None => return Err(self.failed("the recording has ended")),
                 Some(_) if self.lenient => 0,
                 Some((line, exchange)) => {
                     let differences = differences(&exchange.request, &asked);
-                    return Err(failed(format!(
-                        "the request was not recorded; line {line} differs:{differences}"
-                    )));
+                    let text = format!("the request was not recorded; line {line} differs:{differences}");
+                    return Err(self.failed(&text));
                 }
             },
         };
         let found = entries.remove(index).map(|(_, exchange)| exchange.answer);
         Ok(found.unwrap_or_default())
+    }
+
+    fn failed(&self, text: &str) -> ModelError {
+        ModelError::new(ModelErrorKind::Other, format!("`{}`: {text}", self.path.display()))
     }
 }
 
@@ -127,12 +130,15 @@ impl ChatModel for Replay {
     /// Reports a loss if no recorded request contains this output format. The agent then chooses the same
     /// answer mode as during the recording.
     fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
-        let is_recorded = |(_, exchange): &(usize, Exchange)| {
-            exchange.request.pointer("/options/output/name").is_some_and(|name| *name == output.name)
-        };
         let entries = lock(&self.remaining);
-        if entries.is_empty() || entries.iter().any(is_recorded) {
+        if entries.is_empty() {
             return OutputLosses::default();
+        }
+        for (_, exchange) in &*entries {
+            let name = exchange.request.pointer("/options/output/name").and_then(Value::as_str);
+            if name == Some(output.name.as_str()) {
+                return OutputLosses::default();
+            }
         }
         let reason = "the recorded requests do not ask the provider to enforce it";
         let loss = RequestLoss::from(SchemaLoss::new("/options/output/schema", "output", reason));

@@ -34,8 +34,9 @@ impl RequestCodec for Anthropic {
 
     fn parse_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {
         // If the field is missing, the service's default applies: the model decides.
-        let Some(choice) = request.get(CHOICE).filter(|choice| !choice.is_null()) else {
-            return Ok(ToolConfig::default());
+        let choice = match request.get(CHOICE) {
+            None | Some(Value::Null) => return Ok(ToolConfig::default()),
+            Some(choice) => choice,
         };
         let fields = object(choice, CHOICE, "an object with a `type`")?;
         let mut wanted = ToolConfig::from(match text(choice, "type") {
@@ -48,7 +49,9 @@ impl RequestCodec for Anthropic {
             }
             _ => return Err(WireError::new("tool_choice.type", "`auto`, `any`, `tool` or `none`")),
         });
-        wanted.parallel = flag(fields, CHOICE, "disable_parallel_tool_use")?.map(|disabled| !disabled);
+        if let Some(is_disabled) = flag(fields, CHOICE, "disable_parallel_tool_use")? {
+            wanted.parallel = Some(!is_disabled);
+        }
         Ok(wanted)
     }
 
@@ -128,22 +131,24 @@ fn parse_outcome(block: &Value, path: &str) -> Result<Result<ToolOutput, ToolErr
 
 /// Parses a content block into a [`Content`]. A block of an unknown type is kept as JSON.
 fn content(block: &Value) -> Content {
-    let known = match block.get("type").and_then(Value::as_str) {
-        Some("text") => block.get("text").and_then(Value::as_str).map(|text| Content::Text(text.to_owned())),
-        Some("image") => media(block, "image/*").map(|media| Content::Image(Box::new(media))),
-        Some("document") => match plain_text(block) {
+    known_content(block).unwrap_or_else(|| json_content(block))
+}
+
+fn known_content(block: &Value) -> Option<Content> {
+    match block.get("type")?.as_str()? {
+        "text" => Some(Content::Text(block.get("text")?.as_str()?.to_owned())),
+        "image" => Some(Content::Image(Box::new(media(block, "image/*")?))),
+        "document" => match plain_text(block) {
             Some(text) => Some(Content::Text(text.to_owned())),
-            None => media(block, "application/pdf").map(|media| Content::File(Box::new(media))),
+            None => Some(Content::File(Box::new(media(block, "application/pdf")?))),
         },
         _ => None,
-    };
-    known.unwrap_or_else(|| json_content(block))
+    }
 }
 
 fn plain_text(block: &Value) -> Option<&str> {
-    let source =
-        block.get("source").filter(|source| source.get("type").is_some_and(|kind| kind == "text"))?;
-    source.get("data")?.as_str()
+    let source = block.get("source")?;
+    if text(source, "type") == "text" { source.get("data")?.as_str() } else { None }
 }
 
 /// Parses a media item. The API states no media type for a URL, so an item with a URL gets the media type `behind_url`.

@@ -3,7 +3,7 @@
 use super::{RequestCodec, RequestFormat, received_definitions};
 use crate::definitions::EncodedToolConfig;
 use crate::definitions::tool_config::ChoiceCodec;
-use crate::json::fields::{camel, only};
+use crate::json::fields::camel;
 use crate::json::{WireError, unknown_fields};
 use serde_json::{Map, Value};
 use toolkit_core::call::{ProviderExtras, ToolConfig};
@@ -18,8 +18,13 @@ pub(super) fn parse_tool_config(
 ) -> Result<ToolConfig, WireError> {
     let mut config = codec.parse_config(request, names)?;
     let written = codec.encode_tool_config(&config, names).fields;
-    let is_config = |name: &str| written.contains_key(name) || written.contains_key(&*camel(name));
-    let received = only(request, |name, value| is_config(name) && !value.is_null());
+    let mut received = Map::new();
+    for (name, value) in request {
+        let is_config = written.contains_key(name) || written.contains_key(&*camel(name));
+        if is_config && !value.is_null() {
+            received.insert(name.clone(), value.clone());
+        }
+    }
     if !unsupported(codec, &received, &config, names).is_empty() {
         config.extras = ProviderExtras::new(codec.facts().name, received);
     }

@@ -1,6 +1,6 @@
 //! Converts Gemini's subset of OpenAPI schemas to JSON Schema.
 
-use crate::json::fields::{Fields, camel};
+use crate::json::fields::{Fields, camel, kind};
 use serde_json::{Number, Value, json};
 use toolkit_schema::keyword::{Holds, Keyword};
 
@@ -39,9 +39,11 @@ fn keyword(name: &str, value: &Value, depth: usize) -> Option<(String, Value)> {
         "format" if value == "enum" => return None,
         "example" => return Some(("examples".to_owned(), json!([value]))),
         "ref" => {
-            let defined = value.as_str().and_then(|target| target.strip_prefix("#/defs/"));
-            let target = defined.map(|name| format!("#/$defs/{name}").into());
-            return Some(("$ref".to_owned(), target.unwrap_or_else(|| value.clone())));
+            let target = match value.as_str().unwrap_or_default().strip_prefix("#/defs/") {
+                Some(name) => format!("#/$defs/{name}").into(),
+                None => value.clone(),
+            };
+            return Some(("$ref".to_owned(), target));
         }
         "defs" => "$defs",
         known => known,
@@ -99,7 +101,7 @@ fn order_properties(json: &mut Fields) {
 /// Converts the values of an `enum` to numbers if the type of the schema is a number. Gemini writes all
 /// values as strings, so `"1"` becomes 1.
 fn type_enum(json: &mut Fields) {
-    if !json.get("type").is_some_and(|kind| kind == "integer" || kind == "number") {
+    if !matches!(kind(json), Some("integer" | "number")) {
         return;
     }
     if let Some(Value::Array(values)) = json.get_mut("enum") {

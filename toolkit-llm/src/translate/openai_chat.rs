@@ -33,9 +33,13 @@ impl RequestCodec for OpenAiChat {
 
     /// Parses the `tool` messages of a history, or a single `tool` message.
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
-        let messages = listed(payload, "a message or a list of messages")?;
-        let messages = messages.iter().filter(|(_, message)| text(message, "role") == "tool");
-        messages.map(|(path, message)| parse_result(message, path)).collect()
+        let mut results = Vec::new();
+        for (path, message) in listed(payload, "a message or a list of messages")? {
+            if text(message, "role") == "tool" {
+                results.push(parse_result(message, &path)?);
+            }
+        }
+        Ok(results)
     }
 
     fn result_form(&self) -> ResultForm {

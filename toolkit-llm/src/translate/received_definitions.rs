@@ -31,8 +31,9 @@ pub(super) fn store_unknown_fields(codec: &dyn RequestCodec, definition: &mut To
     plain.metadata = definition.metadata.clone();
     let written =
         codec.write_definition(&mut DefinitionEncoder { definition: &plain, how: &how, losses: Vec::new() });
-    let stored = written.as_object().map(|written| difference(tool, written, &SCHEMAS, |_, _| false));
-    if let Some(stored) = stored.filter(|stored| !stored.is_empty()) {
+    let Value::Object(written) = written else { return };
+    let stored = difference(tool, &written, &SCHEMAS, |_, _| false);
+    if !stored.is_empty() {
         set(&mut definition.metadata.meta, facts.name, stored);
     }
 }
@@ -66,9 +67,12 @@ pub(super) fn difference(
             _ => {}
         }
     }
-    let absent = ["description", "parameters", "strict"].into_iter();
-    let absent: Vec<&str> =
-        absent.filter(|name| written.contains_key(*name) && !received.contains_key(*name)).collect();
+    let mut absent = Vec::new();
+    for name in ["description", "parameters", "strict"] {
+        if written.contains_key(name) && !received.contains_key(name) {
+            absent.push(name);
+        }
+    }
     if !absent.is_empty() {
         set(&mut stored, ABSENT, absent);
     }

@@ -28,9 +28,10 @@ pub(super) fn listed<'a>(payload: &'a Value, expected: &str) -> Result<Vec<(Stri
 /// Stores the JSON of a received result, unless the codec writes the result in the same form.
 pub(super) fn store_received(codec: &dyn RequestCodec, result: ToolResult, received: &Value) -> ToolResult {
     let ids = [result.call_id.as_str().to_owned()];
-    let mut written = codec.encode_results(slice::from_ref(&result), &ids, &WireNames::default());
-    let written = results(codec.result_form(), &mut written);
-    if written.first().is_some_and(|written| **written == *received) {
+    let mut messages = codec.encode_results(slice::from_ref(&result), &ids, &WireNames::default());
+    if let Some(written) = results(codec.result_form(), &mut messages).first()
+        && **written == *received
+    {
         return result;
     }
     let api = codec.facts().name;
@@ -41,12 +42,17 @@ pub(super) fn store_received(codec: &dyn RequestCodec, result: ToolResult, recei
 
 /// Returns the results in encoded messages, in their order.
 fn results(form: ResultForm, messages: &mut [Value]) -> Vec<&mut Value> {
-    let is_result = |part: &&mut Value| (form.is_result)(part);
-    if form.parts.is_empty() {
-        return messages.iter_mut().filter(is_result).collect();
+    let mut results = Vec::new();
+    for message in messages {
+        if form.parts.is_empty() {
+            if (form.is_result)(message) {
+                results.push(message);
+            }
+        } else if let Some(Value::Array(parts)) = message.get_mut(form.parts) {
+            results.extend(parts.iter_mut().filter(|part| (form.is_result)(part)));
+        }
     }
-    let parts = messages.iter_mut().filter_map(|message| message.get_mut(form.parts)?.as_array_mut());
-    parts.flatten().filter(is_result).collect()
+    results
 }
 
 /// Encodes results with `encode`. A received result is then replaced by its JSON, with the ids and names of the new
@@ -64,14 +70,13 @@ pub(crate) fn encode_received_results(
         return encode(results);
     }
     // The media items are in the received JSON, and must not follow in another message.
-    let plain = results.iter().zip(&received).map(|(result, received)| {
-        let mut plain = result.clone();
+    let mut plain = results.to_vec();
+    for (result, received) in plain.iter_mut().zip(&received) {
         if received.is_some() {
-            plain.outcome = Ok(ToolOutput::default());
+            result.outcome = Ok(ToolOutput::default());
         }
-        plain
-    });
-    let mut messages = encode(&plain.collect::<Vec<_>>());
+    }
+    let mut messages = encode(&plain);
     let form = codec.result_form();
     for (written, received) in self::results(form, &mut messages).into_iter().zip(received) {
         if let Some(received) = received {
@@ -93,8 +98,10 @@ fn received<'a>(
     if !accepts_media && received.pointer("/functionResponse/parts").is_some() {
         return None;
     }
-    let parsed = codec.parse_results(received).ok()?;
-    matches!(parsed.as_slice(), [only] if only.outcome == result.outcome).then_some(received)
+    match codec.parse_results(received).ok()?.as_slice() {
+        [only] if only.outcome == result.outcome => Some(received),
+        _ => None,
+    }
 }
 
 /// Returns the JSON of a received result with the fields `own` of `written`, which are JSON pointers.

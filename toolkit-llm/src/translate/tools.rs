@@ -32,9 +32,10 @@ pub(super) fn listed<'a>(
 pub(super) fn parse_named(function: &Fields, path: &str, key: &str) -> Result<ToolDefinition, WireError> {
     let name = parse_name(function.get("name"), &field(path, "name"))?;
     let description = optional(function, path, "description", "a text", Value::as_str)?.unwrap_or_default();
-    let schema = optional(function, path, key, "a JSON Schema object", |schema| schema.as_object())?;
-    let parameters =
-        schema.map_or_else(|| json!({"type": "object", "properties": {}}), |schema| schema.clone().into());
+    let parameters = match optional(function, path, key, "a JSON Schema object", Value::as_object)? {
+        Some(schema) => schema.clone().into(),
+        None => json!({"type": "object", "properties": {}}),
+    };
     Ok(ToolDefinition::new(name, description, parameters))
 }
 
@@ -47,11 +48,13 @@ fn parse_name(name: Option<&Value>, path: &str) -> Result<ToolName, WireError> {
 /// Parses the input format of a custom tool. The grammar is in `format` itself, or in its field `grammar`.
 pub(super) fn parse_format(format: &Value) -> Option<TextFormat> {
     let grammar = format.get("grammar").unwrap_or(format);
-    let definition = || grammar.get("definition")?.as_str().map(ToOwned::to_owned);
-    match (text(format, "type"), text(grammar, "syntax")) {
-        ("text", _) => Some(TextFormat::Text),
-        (_, "lark") => definition().map(TextFormat::Lark),
-        (_, "regex") => definition().map(TextFormat::Regex),
+    if text(format, "type") == "text" {
+        return Some(TextFormat::Text);
+    }
+    let definition = grammar.get("definition").and_then(Value::as_str);
+    match text(grammar, "syntax") {
+        "lark" => Some(TextFormat::Lark(definition?.to_owned())),
+        "regex" => Some(TextFormat::Regex(definition?.to_owned())),
         _ => None,
     }
 }
@@ -60,10 +63,18 @@ pub(super) fn parse_format(format: &Value) -> Option<TextFormat> {
 pub(super) fn read_settings(tool: &Fields, path: &str, metadata: &mut ToolMetadata) -> Result<(), WireError> {
     metadata.strict = flag(tool, path, "strict")?;
     metadata.defer = flag(tool, path, "defer_loading")?.unwrap_or_default();
-    let texts = |list: &Value| list.as_array()?.iter().map(|text| Some(text.as_str()?.to_owned())).collect();
     let callers = optional(tool, path, "allowed_callers", "a list of texts", texts)?;
     metadata.allowed_callers = callers.unwrap_or_default();
     Ok(())
+}
+
+/// Returns the texts of a list. Returns `None` if the value is not a list of texts.
+fn texts(value: &Value) -> Option<Vec<String>> {
+    let mut texts = Vec::new();
+    for text in value.as_array()? {
+        texts.push(text.as_str()?.to_owned());
+    }
+    Some(texts)
 }
 
 /// Reads the optional boolean field `name`.

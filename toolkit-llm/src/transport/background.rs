@@ -1,6 +1,7 @@
 //! Waits for background responses.
 
 use super::Transport;
+use crate::json::fields::text;
 use crate::model::{ModelError, ModelErrorKind};
 use serde_json::Value;
 use std::time::Duration;
@@ -41,7 +42,8 @@ fn lost(id: &str, error: ModelError) -> ModelError {
 
 /// Returns the id of an unfinished background response. Returns `None` if the response is finished.
 fn unfinished(body: &Value) -> Option<String> {
-    let text = |name: &str| body.get(name).and_then(Value::as_str);
-    text("status").filter(|status| matches!(*status, "queued" | "in_progress"))?;
-    text("id").map(ToOwned::to_owned)
+    if !matches!(text(body, "status"), "queued" | "in_progress") {
+        return None;
+    }
+    Some(body.get("id")?.as_str()?.to_owned())
 }

@@ -46,12 +46,20 @@ fn are_alternatives(ours: &Map<String, Value>, theirs: &Map<String, Value>) -> b
 /// Returns the spelling that `body` already uses for the field `name`: Gemini treats `generation_config` and
 /// `generationConfig` as the same field, and refuses a request with both.
 fn spelled(body: &Map<String, Value>, name: &str) -> String {
-    let plain = |name: &str| name.replace('_', "").to_ascii_lowercase();
-    let known = body
-        .keys()
-        .find(|known| *known == name)
-        .or_else(|| body.keys().find(|known| plain(known) == plain(name)));
-    known.map_or(name, String::as_str).to_owned()
+    if body.contains_key(name) {
+        return name.to_owned();
+    }
+    for known in body.keys() {
+        if plain(known) == plain(name) {
+            return known.clone();
+        }
+    }
+    name.to_owned()
+}
+
+/// Returns a name without underscores, in lowercase.
+fn plain(name: &str) -> String {
+    name.replace('_', "").to_ascii_lowercase()
 }
 
 #[cfg(test)]

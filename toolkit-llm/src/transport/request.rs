@@ -1,10 +1,11 @@
 //! The body of a request.
 
 use super::{extra, settings};
-use crate::definitions::DefinitionOptions;
+use crate::definitions::{DefinitionLoss, DefinitionOptions};
 use crate::facts::{ApiFormat, Server};
 use crate::format::HistoryWriter;
 use crate::hosted::HostedTool;
+use crate::json::fields::list;
 use crate::message::{Message, NativeMessages};
 use crate::model::ModelRequest;
 use crate::request::{InstructionsField, RequestBuilder};
@@ -123,14 +124,14 @@ fn tools(builder: &mut RequestBuilder<'_>, names: &WireNames) {
     let config = configured.encode_tool_config(&wanted, names);
     format.set_tools(&mut builder.body, &definitions, &config);
     builder.body.extend(HostedTool::request_fields(hosted, format));
-    builder.losses.extend(config.losses.into_iter().map(|mut loss| {
+    for mut loss in config.losses {
         loss.path.insert_str(0, "/tool_use");
-        loss
-    }));
-    builder.losses.extend(definitions.report().losses.iter().map(|loss| {
-        let path = format!("/tools/{}{}", loss.tool, loss.loss.path);
-        SchemaLoss::new(path, loss.loss.keyword.as_str(), loss.loss.reason.as_str())
-    }));
+        builder.losses.push(loss);
+    }
+    for DefinitionLoss { tool, loss } in &definitions.report().losses {
+        let path = format!("/tools/{tool}{}", loss.path);
+        builder.losses.push(SchemaLoss::new(path, loss.keyword.as_str(), loss.reason.as_str()));
+    }
 }
 
 /// Encodes the messages of a request. Assistant messages that came from the same API are sent back unchanged.
@@ -150,17 +151,15 @@ fn history(builder: &mut RequestBuilder<'_>, names: &WireNames) -> Vec<Value> {
             Message::Assistant(message) => {
                 let losses = writer.call_losses(&message.calls);
                 // Mistral refuses call ids that were made by other servers with the same API.
-                let is_sendable = |native: &&NativeMessages| {
-                    native.format == format.name() && (!is_mistral || losses.is_empty())
-                };
-                match message.native.as_ref().filter(is_sendable) {
-                    Some(native) => {
+                let may_resend = !is_mistral || losses.is_empty();
+                match &message.native {
+                    Some(native) if may_resend && native.format == format.name() => {
                         messages.extend((builder.facts.stored.resent)(request, native));
                         Vec::new()
                     }
-                    None => {
+                    native => {
                         messages.extend(writer.encode_assistant(&message.text, &message.calls));
-                        [losses, native_losses(&writer, message.native.as_ref())].concat()
+                        [losses, native_losses(&writer, native.as_ref())].concat()
                     }
                 }
             }
@@ -169,10 +168,10 @@ fn history(builder: &mut RequestBuilder<'_>, names: &WireNames) -> Vec<Value> {
                 writer.result_losses(&message.results)
             }
         };
-        builder.losses.extend(losses.into_iter().map(|mut loss| {
+        for mut loss in losses {
             loss.path.insert_str(0, &format!("/messages/{index}"));
-            loss
-        }));
+            builder.losses.push(loss);
+        }
     }
     messages
 }
@@ -185,13 +184,24 @@ pub fn native_losses(writer: &HistoryWriter<'_>, native: Option<&NativeMessages>
         return writer.native_losses(format, &native.messages);
     }
     // The client for `genai` writes each part as an object with a single field. Other formats are unknown.
-    let contents = native.messages.iter().filter(|_| native.format.starts_with("genai:"));
-    let parts = contents.filter_map(|message| message.get("content")?.as_array()).flatten();
-    let kinds = parts.filter_map(|part| part.as_object()?.keys().next());
-    let kinds: BTreeSet<&String> =
-        kinds.filter(|kind| ["Binary", "Custom"].contains(&kind.as_str())).collect();
+    if !native.format.starts_with("genai:") {
+        return Vec::new();
+    }
+    let mut kinds = BTreeSet::new();
+    for part in native.messages.iter().flat_map(|message| list(message, "content")) {
+        let Value::Object(fields) = part else { continue };
+        if let Some(kind) = fields.keys().next()
+            && matches!(kind.as_str(), "Binary" | "Custom")
+        {
+            kinds.insert(kind.as_str());
+        }
+    }
     let reason = "the message is replaced by its text and its calls";
-    kinds.into_iter().map(|kind| SchemaLoss::new(format!("/{kind}"), kind.as_str(), reason)).collect()
+    let mut losses = Vec::with_capacity(kinds.len());
+    for kind in kinds {
+        losses.push(SchemaLoss::new(format!("/{kind}"), kind, reason));
+    }
+    losses
 }
 
 #[cfg(test)]

@@ -23,15 +23,20 @@ pub(super) fn read_response(
 ) -> Result<ModelResponse, ModelError> {
     match format.parse_response(body) {
         Ok(response) => Ok(model_response(format, response, state)?.answered_by(body)),
-        Err(error) => blocked(&error, format, body).ok_or_else(|| error.into()),
+        Err(error) => match blocked(&error, format, body) {
+            Some(response) => Ok(response),
+            None => Err(error.into()),
+        },
     }
 }
 
 /// Returns the response for a prompt or an answer that the provider blocked. Such a response has no content,
 /// so its codec reports an error.
 pub(super) fn blocked(error: &WireError, format: ApiFormat, body: &Value) -> Option<ModelResponse> {
-    let report = error.report().filter(|_| error.is_blocked())?;
-    let response = ModelResponse::text(report).with_finish(FinishReason::Refused);
+    if !error.is_blocked() {
+        return None;
+    }
+    let response = ModelResponse::text(error.report()?).with_finish(FinishReason::Refused);
     Some(response.with_usage(format.parse_usage(body)).answered_by(body))
 }
 
@@ -52,7 +57,9 @@ pub(super) fn model_response(
         finish = FinishReason::Refused;
     }
     let mut native = NativeMessages::new(format.name(), native);
-    native.response_id = state.filter(|_| !id.is_empty()).map(|_| id.clone());
+    if state.is_some() && !id.is_empty() {
+        native.response_id = Some(id.clone());
+    }
     if let Some(ServerState::Conversation(id)) = state {
         native.conversation = Some(id.clone());
     }
@@ -66,7 +73,7 @@ pub(super) fn model_response(
         text,
         reasoning,
         calls,
-        native: Some(native).filter(|_| is_sendable),
+        native: if is_sendable { Some(native) } else { None },
         ..AssistantMessage::default()
     };
     ModelResponse { message, finish, usage, hosted, id, ..ModelResponse::default() }.unless_empty()
@@ -75,8 +82,13 @@ pub(super) fn model_response(
 impl ModelResponse {
     /// Sets the name of the model from the body of the response.
     pub(super) fn answered_by(mut self, body: &Value) -> Self {
-        let name = ["model", "modelVersion"].into_iter().find_map(|field| body.get(field)?.as_str());
-        self.model = name.unwrap_or_default().to_owned();
+        self.model.clear();
+        for field in ["model", "modelVersion"] {
+            if let Some(Value::String(name)) = body.get(field) {
+                self.model.clone_from(name);
+                break;
+            }
+        }
         self
     }
 }

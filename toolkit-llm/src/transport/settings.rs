@@ -11,9 +11,9 @@ pub(super) fn write(builder: &mut RequestBuilder<'_>) {
         options.temperature.map(Value::from),
         options.top_p.map(Value::from),
         options.max_output_tokens.or_else(|| default_tokens(builder)).map(Value::from),
-        (!options.stop.is_empty()).then(|| options.stop.clone().into()),
+        if options.stop.is_empty() { None } else { Some(options.stop.clone().into()) },
         options.seed.map(Value::from),
-        (!options.metadata.is_empty()).then(|| json!(options.metadata)),
+        if options.metadata.is_empty() { None } else { Some(json!(options.metadata)) },
         options.user_id.as_deref().map(Value::from),
     ];
     for ((option, path), value) in OPTIONS.into_iter().zip(builder.facts.options.paths).zip(values) {

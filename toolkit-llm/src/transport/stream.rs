@@ -111,9 +111,11 @@ impl ResponseEvents {
     /// Returns the new parts of the message, if it may contain thinking that the provider expects back.
     fn take_native(&mut self) -> Option<NativeMessages> {
         let is_signed = self.format.request_facts(Server::Own).answers.signs_thinking;
-        let response = self.response.as_mut().filter(|_| is_signed && self.has_thinking)?;
-        let messages = response.take_native();
-        (!messages.is_empty()).then(|| NativeMessages::new(self.format.name(), messages))
+        if !is_signed || !self.has_thinking {
+            return None;
+        }
+        let messages = self.response.as_mut()?.take_native();
+        if messages.is_empty() { None } else { Some(NativeMessages::new(self.format.name(), messages)) }
     }
 
     /// Ends the response, and queues what is left of it and the last item of the stream.
@@ -154,23 +156,24 @@ impl ResponseEvents {
         for event in end.events {
             self.push(event);
         }
-        let response = match end.response {
-            Ok(response) => response,
+        let received = match end.response {
+            Ok(received) => received,
             Err(error) => return self.ready.push_back(Err(error.into())),
         };
-        let refusal = self.refusal_text(&response);
-        let state = self.state.as_ref();
-        let response =
-            model_response(self.format, response, state).map(|response| response.answered_by(&end.body));
-        self.push_last(refusal, response);
+        let refusal = self.refusal_text(&received);
+        let response = model_response(self.format, received, self.state.as_ref());
+        self.push_last(refusal, response.map(|response| response.answered_by(&end.body)));
     }
 
     /// Queues the error of a response that broke off, with the parts received so far.
     fn push_failed(&mut self, failure: ModelError, end: StreamEnd) {
         // The provider may not have stored such a response, so there is no server state.
-        let part = end.response.ok().and_then(|response| model_response(self.format, response, None).ok());
+        let part = match end.response {
+            Ok(received) => model_response(self.format, received, None),
+            Err(error) => Err(error.into()),
+        };
         let error = match part {
-            Some(part) if part.has_arrived() => {
+            Ok(part) if part.has_arrived() => {
                 let losses = std::mem::take(&mut self.losses);
                 let part = part.answered_by(&end.body).with_losses(losses);
                 failure.with_partial(part.with_finish(FinishReason::Interrupted))
@@ -247,8 +250,8 @@ impl ResponseEvents {
             self.ready.push_back(Ok(StreamEvent::Text(refusal)));
         }
         let losses = std::mem::take(&mut self.losses);
-        self.ready
-            .push_back(response.map(|response| StreamEvent::Done(Box::new(response.with_losses(losses)))));
+        let done = response.map(|response| StreamEvent::Done(Box::new(response.with_losses(losses))));
+        self.ready.push_back(done);
     }
 }
 

@@ -151,8 +151,10 @@ impl<T: Transport> ChatModel for WireModel<T> {
     }
 
     fn provider(&self) -> &str {
-        let own = || self.server.provider().unwrap_or(self.format.request_facts(self.server).provider);
-        self.provider.as_deref().unwrap_or_else(own)
+        if let Some(provider) = &self.provider {
+            return provider;
+        }
+        self.server.provider().unwrap_or(self.format.request_facts(self.server).provider)
     }
 
     async fn respond(&self, mut request: ModelRequest) -> Result<ModelResponse, ModelError> {

@@ -94,16 +94,14 @@ pub(super) fn of_reqwest(error: &reqwest::Error) -> ModelError {
 }
 
 fn of_stream(error: BoxError, secrets: &Redactor) -> ModelError {
-    let error = match error.downcast::<reqwest::Error>() {
-        Ok(error) => return of_reqwest(&error),
-        Err(error) => error,
-    };
-    let error = match error.downcast::<Error>() {
-        Ok(error) => return convert(*error, secrets),
-        Err(error) => error,
-    };
-    if error.is::<StreamTimeout>() {
-        return ModelError::new(ModelErrorKind::TimedOut, format!("the model's server is silent: {error}"));
+    if let Some(error) = error.downcast_ref::<reqwest::Error>() {
+        return of_reqwest(error);
     }
-    ModelError::new(ModelErrorKind::Connection, root_cause(&*error))
+    match error.downcast::<Error>() {
+        Ok(error) => convert(*error, secrets),
+        Err(silence) if silence.is::<StreamTimeout>() => {
+            ModelError::new(ModelErrorKind::TimedOut, format!("the model's server is silent: {silence}"))
+        }
+        Err(error) => ModelError::new(ModelErrorKind::Connection, root_cause(&*error)),
+    }
 }

@@ -37,14 +37,19 @@ impl Measure {
 
     fn add(&mut self, schema: &Value, depth: usize) {
         self.depth = self.depth.max(depth);
-        let names = |keyword: &str| schema.get(keyword).and_then(Value::as_object).into_iter().flatten();
         let required = list(schema, "required");
-        for (name, _) in names("properties") {
-            self.properties += 1;
-            self.characters += name.chars().count();
-            self.optional += usize::from(!required.iter().any(|other| other == name));
+        if let Some(Value::Object(properties)) = schema.get("properties") {
+            self.properties += properties.len();
+            for name in properties.keys() {
+                self.characters += name.chars().count();
+                self.optional += usize::from(!required.iter().any(|other| other == name));
+            }
         }
-        self.characters += names("$defs").map(|(name, _)| name.chars().count()).sum::<usize>();
+        if let Some(Value::Object(definitions)) = schema.get("$defs") {
+            for name in definitions.keys() {
+                self.characters += name.chars().count();
+            }
+        }
         let values = list(schema, "enum");
         let characters = values.iter().map(characters).sum();
         self.enum_values += values.len();
@@ -58,7 +63,10 @@ impl Measure {
 }
 
 fn characters(value: &Value) -> usize {
-    value.as_str().map_or_else(|| value.to_string().len(), |text| text.chars().count())
+    match value {
+        Value::String(text) => text.chars().count(),
+        value => value.to_string().len(),
+    }
 }
 
 /// Calls `visit` for every schema in `schema`. The second argument of `visit` is the nesting depth: the
@@ -69,10 +77,12 @@ fn each_schema<'a>(schema: &'a Value, visit: &mut dyn FnMut(&'a Value, usize)) {
         let is_object = text(schema, "type") == "object" || schema.get("properties").is_some();
         let depth = around + usize::from(is_object);
         visit(schema, depth);
-        open.extend(subschemas(schema).map(|inside| match inside.role {
-            Role::Definitions => (inside.schema, 0),
-            _ => (inside.schema, depth),
-        }));
+        for inside in subschemas(schema) {
+            match inside.role {
+                Role::Definitions => open.push((inside.schema, 0)),
+                _ => open.push((inside.schema, depth)),
+            }
+        }
     }
 }
 

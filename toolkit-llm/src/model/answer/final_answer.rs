@@ -76,8 +76,10 @@ impl<'a> FinalAnswer<'a> {
         if !self.tool.as_ref().is_some_and(|tool| Arc::ptr_eq(&tool.own, &tools)) {
             self.tool = Some(AnswerTools::new(tools, &format.output)?);
         }
-        let excluded = self.losses.as_ref().filter(|_| format.mode == Some(AnswerMode::Native));
-        Ok(excluded.map_or(&[], |losses| &losses.losses))
+        match &self.losses {
+            Some(excluded) if format.mode == Some(AnswerMode::Native) => Ok(&excluded.losses),
+            _ => Ok(&[]),
+        }
     }
 
     /// Returns the losses if the provider of `model` enforces the schema.
@@ -92,9 +94,9 @@ impl<'a> FinalAnswer<'a> {
                 request.instructions.push_str("\n\n");
             }
             request.instructions.push_str(&instructions(self.tool(), &output.schema, self.is_repair));
-            let output = (self.mode == AnswerMode::Native).then(|| output.clone());
-            if request.options.output != output {
-                Arc::make_mut(&mut request.options).output = output;
+            let enforced = if self.mode == AnswerMode::Native { Some(output.clone()) } else { None };
+            if request.options.output != enforced {
+                Arc::make_mut(&mut request.options).output = enforced;
             }
         }
         let choice = &mut request.tool_use.choice;
@@ -127,13 +129,17 @@ impl<'a> FinalAnswer<'a> {
     /// Returns the name of the answer tool. Returns `None` if the answer is text.
     #[must_use]
     pub fn tool(&self) -> Option<&str> {
-        self.tool.as_ref().map(|tool| tool.name.as_str())
+        let tool = self.tool.as_ref()?;
+        Some(&tool.name)
     }
 
     /// Returns whether a request has a tool with this name. `tools` are the tools without the answer tool.
     #[must_use]
     pub fn has_tool(&self, tools: &ToolRegistry, name: &str) -> bool {
-        self.tool.as_ref().map_or(tools, |tool| &*tool.all).contains(name)
+        match &self.tool {
+            Some(tool) => tool.all.contains(name),
+            None => tools.contains(name),
+        }
     }
 
     /// Returns whether the arguments of `call` are a final answer, valid or not.
@@ -146,8 +152,12 @@ impl<'a> FinalAnswer<'a> {
     /// arguments are not an answer. Middleware and the limit of tool calls do not apply to an answer.
     #[must_use]
     pub fn outcome(&self, call: &ToolCall) -> Option<Result<ToolOutput, ToolError>> {
-        let format = self.format.filter(|_| self.is_in(call))?;
-        Some(format.check(call.arguments.as_str()).map(|()| ToolOutput::text(ACCEPTED)))
+        let format = self.format?;
+        if !self.is_in(call) {
+            return None;
+        }
+        let checked = format.check(call.arguments.as_str());
+        Some(checked.map(|()| ToolOutput::text(ACCEPTED)))
     }
 
     /// Returns whether the arguments of `call` are a final answer that is invalid.
@@ -166,11 +176,12 @@ impl<'a> FinalAnswer<'a> {
     /// `true` if an earlier call of the same message gave the invalid answer.
     #[must_use]
     pub fn refusal(&self, call: &ToolCall, is_repair: bool) -> Option<ToolError> {
-        ((is_repair || self.is_repair) && !self.is_in(call)).then(|| {
-            let text =
-                format!("Tool `{}` is not available now: only the final answer is expected", call.name);
-            ToolError::new(ErrorKind::Denied, text)
-        })
+        let is_expected = !is_repair && !self.is_repair || self.is_in(call);
+        if is_expected {
+            return None;
+        }
+        let text = format!("Tool `{}` is not available now: only the final answer is expected", call.name);
+        Some(ToolError::new(ErrorKind::Denied, text))
     }
 
     /// Returns the first valid answer among the calls of a message.
@@ -190,7 +201,8 @@ impl<'a> FinalAnswer<'a> {
         let mut ended = calls.iter().zip(results);
         match ended.find(|(call, _)| self.is_in(call)) {
             Some((_, result)) => Some(result.to_text().into_owned()),
-            None => (self.is_repair && !calls.is_empty()).then(|| "the model called other tools".to_owned()),
+            None if self.is_repair && !calls.is_empty() => Some("the model called other tools".to_owned()),
+            None => None,
         }
     }
 
@@ -199,7 +211,10 @@ impl<'a> FinalAnswer<'a> {
     /// # Errors
     /// A message for the model that describes all violations.
     pub fn check_text(&self, text: &str) -> Result<(), String> {
-        self.format.map_or(Ok(()), |format| format.find(text).map(drop))
+        match self.format {
+            Some(format) => format.find(text).map(drop),
+            None => Ok(()),
+        }
     }
 
     /// Counts an invalid answer. Afterwards, all calls except for another answer are refused. Returns whether the model

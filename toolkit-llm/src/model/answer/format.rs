@@ -45,8 +45,7 @@ impl AnswerFormat {
     pub fn find<'t>(&self, text: &'t str) -> Result<Cow<'t, str>, String> {
         // If the text is nothing but JSON, near misses of JSON are corrected.
         let whole = text.trim();
-        let whole = whole.starts_with(['{', '[']).then_some(whole).filter(|whole| self.check(whole).is_ok());
-        if let Some(whole) = whole {
+        if whole.starts_with(['{', '[']) && self.check(whole).is_ok() {
             return Ok(whole.into());
         }
         let mut failure = None;
@@ -71,11 +70,7 @@ impl AnswerFormat {
     fn fit<'t>(&self, text: &'t str) -> Result<Cow<'t, str>, ToolError> {
         let checked = self.check(text);
         // A value without the wrapper object is accepted, too.
-        let is_object = || {
-            let members = serde_json::from_str::<Map<String, Value>>(text);
-            members.is_ok_and(|members| members.contains_key(ANSWER))
-        };
-        if checked.is_ok() || !self.is_wrapped || is_object() {
+        if checked.is_ok() || !self.is_wrapped || is_wrapper(text) {
             return checked.map(|()| text.into());
         }
         let wrapped = format!(r#"{{"{ANSWER}":{text}}}"#);
@@ -107,6 +102,12 @@ impl AnswerFormat {
     pub fn may_repeat(&self) -> bool {
         self.invalid.fetch_add(1, Ordering::Relaxed) + 1 < self.attempts
     }
+}
+
+/// Returns whether a text is the wrapper object.
+fn is_wrapper(text: &str) -> bool {
+    let members = serde_json::from_str::<Map<String, Value>>(text);
+    members.is_ok_and(|members| members.contains_key(ANSWER))
 }
 
 /// Describes the violations for the model. An unknown name is called a member, because the answer is not a

@@ -16,8 +16,12 @@ pub fn find(text: &str) -> Vec<&str> {
     if is_json(text) {
         return vec![text];
     }
-    let fenced = text.split("```").skip(1).step_by(2).map(without_language);
-    let fenced: Vec<&str> = fenced.filter(|block| is_json(block)).collect();
+    let mut fenced = Vec::new();
+    for block in text.split("```").skip(1).step_by(2).map(without_language) {
+        if is_json(block) {
+            fenced.push(block);
+        }
+    }
     if fenced.is_empty() { among_words(text) } else { fenced }
 }
 
@@ -65,7 +69,12 @@ fn among_words(text: &str) -> Vec<&str> {
 /// Returns the end of the invalid object or array at the beginning of `text`. Its parts are not answers of their own.
 fn end_of(text: &str) -> Option<usize> {
     let mut brackets = Brackets::default();
-    text.char_indices().find_map(|(index, next)| brackets.push(next).then(|| index + next.len_utf8()))
+    for (index, next) in text.char_indices() {
+        if brackets.push(next) {
+            return Some(index + next.len_utf8());
+        }
+    }
+    None
 }
 
 /// Counts the brackets of an object or array, valid or not.

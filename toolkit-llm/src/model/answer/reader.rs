@@ -33,19 +33,18 @@ impl<T: ToolParams + Send + 'static> AnswerReader<T> {
     /// [`BuildError`] if the schema of the type is not that of a tool's parameters.
     pub fn new(mode: Option<AnswerMode>, attempts: u32) -> Result<Self, BuildError> {
         let value = Arc::new(Mutex::new(None));
-        let keep = |value: &Arc<Mutex<Option<T>>>| {
-            let value = value.clone();
-            move |read: T| *lock(&value) = Some(read)
-        };
-        let plain = keep(&value);
-        let (tool, is_wrapped, mut output) = match ClosureTool::new(ANSWER, "", plain) {
-            Ok(tool) => (tool, false, OutputFormat::of::<T>()),
+        let kept = value.clone();
+        let plain = ClosureTool::new(ANSWER, "", move |read: T| *lock(&kept) = Some(read));
+        let is_wrapped = plain.is_err();
+        let tool = match plain {
+            Ok(tool) => tool,
             Err(_) => {
-                let wrapped = keep(&value);
-                let tool = ClosureTool::new(ANSWER, "", move |read: Wrapped<T>| wrapped(read.answer))?;
-                (tool, true, OutputFormat::new(ANSWER, Value::Null))
+                let kept = value.clone();
+                ClosureTool::new(ANSWER, "", move |read: Wrapped<T>| *lock(&kept) = Some(read.answer))?
             }
         };
+        let mut output =
+            if is_wrapped { OutputFormat::new(ANSWER, Value::Null) } else { OutputFormat::of::<T>() };
         let definition = tool.definition();
         let description = output.schema.get("description").cloned();
         output.schema = definition.published(false).into_owned().parameters;

@@ -10,7 +10,11 @@ use toolkit_core::{Content, RawArguments, ToolDefinition};
 /// Returns the items as a JSON list, because attributes of `tracing` cannot be lists. Returns `None` if there
 /// are no items.
 pub(super) fn list<T: AsRef<str>>(items: &[T]) -> Option<String> {
-    (!items.is_empty()).then(|| json!(items.iter().map(AsRef::as_ref).collect::<Vec<&str>>()).to_string())
+    if items.is_empty() {
+        return None;
+    }
+    let texts: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
+    Some(json!(texts).to_string())
 }
 
 /// Adds the instructions, the messages and the tools of a request to a span.
@@ -64,10 +68,13 @@ fn message(message: &Message) -> Value {
         }
         Message::Assistant(message) => json!({"role": "assistant", "parts": parts(message)}),
         Message::Tool(message) => {
-            let results = message.results.iter().map(|result| {
-                json!({"type": "tool_call_response", "id": result.call_id, "response": result.to_text()})
-            });
-            json!({"role": "tool", "parts": results.collect::<Vec<_>>()})
+            let mut results = Vec::with_capacity(message.results.len());
+            for result in &message.results {
+                let response = result.to_text();
+                results
+                    .push(json!({"type": "tool_call_response", "id": result.call_id, "response": response}));
+            }
+            json!({"role": "tool", "parts": results})
         }
     }
 }
@@ -79,12 +86,16 @@ fn part(content: &Content) -> Value {
 
 /// Converts the reasoning, the text and the calls of a message of the model.
 fn parts(message: &AssistantMessage) -> Vec<Value> {
-    let texts = [("reasoning", &message.reasoning), ("text", &message.text)].into_iter();
-    let texts = texts.filter(|(_, text)| !text.is_empty());
-    let mut parts: Vec<Value> = texts.map(|(kind, text)| json!({"type": kind, "content": text})).collect();
-    parts.extend(message.calls.iter().map(|call| {
-        json!({"type": "tool_call", "id": call.id, "name": call.name, "arguments": arguments(&call.arguments)})
-    }));
+    let mut parts = Vec::new();
+    for (kind, text) in [("reasoning", &message.reasoning), ("text", &message.text)] {
+        if !text.is_empty() {
+            parts.push(json!({"type": kind, "content": text}));
+        }
+    }
+    for call in &message.calls {
+        let arguments = arguments(&call.arguments);
+        parts.push(json!({"type": "tool_call", "id": call.id, "name": call.name, "arguments": arguments}));
+    }
     parts
 }
 

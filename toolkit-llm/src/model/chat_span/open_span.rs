@@ -125,8 +125,10 @@ impl OpenRequest {
             ("gen_ai.usage.cache_write.input_tokens", usage.cache_write_tokens),
             ("gen_ai.usage.reasoning.output_tokens", usage.reasoning_tokens),
         ];
-        for (name, tokens) in parts.into_iter().filter(|(_, tokens)| *tokens > 0) {
-            span.record(name, tokens);
+        for (name, tokens) in parts {
+            if tokens > 0 {
+                span.record(name, tokens);
+            }
         }
         if self.shows_response && !span.is_disabled() {
             content_of_response(span, response);
