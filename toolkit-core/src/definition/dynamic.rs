@@ -215,14 +215,15 @@ fn wrong_schema(
     which: &str,
     defined_at: Option<Location>,
 ) -> BuildError {
-    let problem = |error: SchemaError| {
+    let mut problems = Vec::with_capacity(faults.len());
+    for error in faults {
         let fault = ToolFault::InvalidSchema {
             path: error.path().to_owned(),
             message: format!("{which}{}", error.message()),
         };
-        BuildProblem::of_tool(name, defined_at, fault)
-    };
-    faults.into_iter().map(problem).collect()
+        problems.push(BuildProblem::of_tool(name, defined_at, fault));
+    }
+    problems.into_iter().collect()
 }
 
 #[cfg(test)]

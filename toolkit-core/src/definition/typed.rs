@@ -23,13 +23,21 @@ impl TypedTool {
         let unpublished = unpublished(&definition.metadata);
         let schema = &mut definition.parameters;
         args::close(schema, unpublished == Unpublished::Refused);
-        let contract = Contract::of_type(schema, unpublished);
-        let contract = no_object(schema).map_or(contract, Err);
+        let contract = match no_object(schema) {
+            Some(fault) => Err(fault),
+            None => Contract::of_type(schema, unpublished),
+        };
         let mut aliases: Vec<(String, String)> = Vec::new();
-        let of_params =
-            params.iter().flat_map(|param| param.aliases().iter().map(|alias| (*alias, param.name)));
-        let of_struct = contract.iter().flat_map(|contract| contract.aliases(schema));
-        aliases.extend(of_params.chain(of_struct).map(|(alias, name)| (alias.to_owned(), name.to_owned())));
+        for param in &params {
+            for alias in param.aliases() {
+                aliases.push(((*alias).to_owned(), param.name.to_owned()));
+            }
+        }
+        if let Ok(contract) = &contract {
+            for (alias, name) in contract.aliases(schema) {
+                aliases.push((alias.to_owned(), name.to_owned()));
+            }
+        }
         definition.aliases.extend(aliases);
         definition.contract = ContractCell::made(contract);
         definition.reads_arguments = true;
@@ -79,14 +87,13 @@ fn unpublished(metadata: &ToolMetadata) -> Unpublished {
 /// Returns a fault if the parameters schema accepts no object.
 fn no_object(schema: &Value) -> Option<Fault> {
     let ty = schema.get("type")?;
-    let is_object =
-        ty == "object" || ty.as_array().is_some_and(|types| types.iter().any(|ty| ty == "object"));
-    let message = || {
-        format!(
-            "arguments are an object, but this type is {ty}; with `flatten`, the type is a struct or a map"
-        )
-    };
-    (!is_object).then(|| ("#".to_owned(), message()))
+    if ty == "object" || ty.as_array().is_some_and(|types| types.iter().any(|ty| ty == "object")) {
+        return None;
+    }
+    let message = format!(
+        "arguments are an object, but this type is {ty}; with `flatten`, the type is a struct or a map"
+    );
+    Some(("#".to_owned(), message))
 }
 
 macro_rules! inner_setters {
