@@ -132,22 +132,14 @@ impl Arguments {
             return Some(argument);
         };
         let name = change.argument.as_str();
-        // The value in the normal form of the arguments, with the defaults inside of it.
-        let normal = |value: &Value| {
-            let root = &definition.parameters;
-            let schema = root.get("properties").and_then(|names| names.get(name)).unwrap_or(&Value::Null);
-            let text = value.to_string();
-            let normal = definition.contract().ok()?.normal(SchemaRef::new(root, schema), &text);
-            serde_json::from_str(&normal).ok()
-        };
+        let property = definition.parameters.get("properties").and_then(|names| names.get(name));
         let default = match (&change.supply, argument.default) {
-            (Some(Supply::Fixed(value)), _) => normal(value),
+            (Some(Supply::Fixed(value)), _) => normal(definition, property, value),
             // A hidden argument is missing from the published schema, so the tool's own default is read from the schema
             // before the transforms.
             (None, None) if change.hidden => {
-                let property = definition.parameters.get("properties").and_then(|names| names.get(name));
                 let default = property.and_then(|property| property.get("default"));
-                default.and_then(normal)
+                default.and_then(|default| normal(definition, property, default))
             }
             (_, default) => default,
         };
@@ -205,6 +197,13 @@ impl ArgumentTransform {
         }
         Value::Object(shown)
     }
+}
+
+/// Returns the value of an argument in the normal form, with the defaults inside of it.
+fn normal(definition: &ToolDefinition, property: Option<&Value>, value: &Value) -> Option<Value> {
+    let schema = SchemaRef::new(&definition.parameters, property.unwrap_or(&Value::Null));
+    let text = value.to_string();
+    serde_json::from_str(&definition.contract().ok()?.normal(schema, &text)).ok()
 }
 
 fn takes(root: &Value, argument: &str, value: &Value) -> bool {

@@ -196,8 +196,12 @@ impl Tool for DynamicTool {
     }
 
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
-        match self.read(arguments, context).and_then(|args| context.end_check().map(|()| args)) {
-            Ok(args) => (self.handler)(args, context),
+        let args = match self.read(arguments, context) {
+            Ok(args) => args,
+            Err(error) => return ToolFuture::ready(Err(error)),
+        };
+        match context.end_check() {
+            Ok(()) => (self.handler)(args, context),
             Err(error) => ToolFuture::ready(Err(error)),
         }
     }

@@ -76,11 +76,12 @@ impl View<'_> {
                     parts.collect::<Result<Vec<_>, _>>()?.into()
                 }
                 ("anyOf" | "oneOf", Value::Array(branches)) => {
-                    let branches = branches.into_iter().map(|branch| {
+                    let mut shown_branches = Vec::with_capacity(branches.len());
+                    for branch in branches {
                         self.unless_mentioned(&keyword, &branch, is_supplied)?;
-                        self.schema(branch, references)
-                    });
-                    branches.collect::<Result<Vec<_>, _>>()?.into()
+                        shown_branches.push(self.schema(branch, references)?);
+                    }
+                    shown_branches.into()
                 }
                 ("if" | "then" | "else" | "not", schema) => {
                     self.unless_mentioned(&keyword, &schema, is_supplied)?;

@@ -158,8 +158,11 @@ impl PermissionRule {
                 problems.push(BuildProblem::unknown("tag", tag.as_str(), known));
             }
         }
-        let may_wait = custom.is_empty() && (self.tools.is_empty() || selects_search);
-        if problems.is_empty() && !may_wait && !tools.iter().any(|tool| self.selects(tool, &custom)) {
+        let applies_without_tools = custom.is_empty() && (self.tools.is_empty() || selects_search);
+        if problems.is_empty()
+            && !applies_without_tools
+            && !tools.iter().any(|tool| self.selects(tool, &custom))
+        {
             let rule = self.label(&custom);
             return vec![BuildProblem::RuleWithoutTools { rule, nearest: Vec::new(), known: Vec::new() }];
         }
