@@ -243,8 +243,11 @@ impl ToolContext {
         let extras = self.extras.get_or_insert_default();
         let outer = extras.redaction.take();
         extras.redaction = Some(Redaction(Arc::new(move |text| {
-            let text = redact(text);
-            outer.as_ref().map_or_else(|| text.clone(), |Redaction(outer)| outer(&text))
+            let redacted = redact(text);
+            match &outer {
+                Some(Redaction(outer)) => outer(&redacted),
+                None => redacted,
+            }
         })));
         self
     }
@@ -273,8 +276,13 @@ impl ToolContext {
     /// of the run.
     #[must_use]
     pub fn extension<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&T> {
-        let own = self.extras.as_ref().and_then(|extras| extras.extensions.as_deref()?.get());
-        own.or_else(|| self.run()?.extension())
+        if let Some(extras) = &self.extras
+            && let Some(extensions) = &extras.extensions
+            && let Some(own) = extensions.get()
+        {
+            return Some(own);
+        }
+        self.run()?.extension()
     }
 
     /// Reports the progress of the call: the finished fraction, from 0 to 1, and a message for users.

@@ -181,8 +181,10 @@ impl Dispatcher {
     /// # Errors
     /// The error that the call would return.
     pub fn validate(&self, call: &ToolCall) -> Result<(), ToolError> {
-        let valid = guarded(|| self.registry().validate(&call.name, call.arguments.as_str()));
-        let valid = valid.unwrap_or_else(|panicked| Err(ToolError::panicked(&call.name, &panicked.0)));
+        let valid = match guarded(|| self.registry().validate(&call.name, call.arguments.as_str())) {
+            Ok(valid) => valid,
+            Err(panicked) => Err(ToolError::panicked(&call.name, &panicked.0)),
+        };
         valid.map_err(|error| self.settings.failure(&call.name, error))
     }
 
@@ -274,8 +276,8 @@ impl Dispatcher {
         call: ToolCall,
         cancellation: CancellationToken,
     ) -> (ToolResult, Option<Arc<dyn Tool>>) {
-        let found = |call: &PreparedCall| call.tool().cloned();
-        self.run_one(registry, call, Some(cancellation), self.run.as_ref(), None, found).await
+        let run = self.run.as_ref();
+        self.run_one(registry, call, Some(cancellation), run, None, |call| call.tool().cloned()).await
     }
 
     /// Starts the calls and returns the running [`Batch`]. More calls can be added to the batch.
@@ -332,18 +334,18 @@ impl Dispatcher {
         let registry = self.snapshot();
         let numbering = &mut Numbering::default();
         let run = self.run.as_ref();
-        let prepare = |call| {
-            Preparation {
+        let mut prepared = Vec::with_capacity(calls.size_hint().0);
+        for call in calls {
+            let preparation = Preparation {
                 settings,
                 registry: &registry,
                 run,
                 decided: None,
                 numbering: &mut *numbering,
                 turns: None,
-            }
-            .prepare(call, cancellation.clone())
-        };
-        let prepared: Vec<PreparedCall> = calls.map(prepare).collect();
+            };
+            prepared.push(preparation.prepare(call, cancellation.clone()));
+        }
         let mut results = Vec::with_capacity(prepared.len());
         for mut call in prepared {
             let ended = call.run(settings, &registry, run).await;

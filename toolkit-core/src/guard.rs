@@ -14,9 +14,13 @@ impl PanicText {
     /// Extracts the message from a panic payload and drops the payload.
     #[cold]
     pub(crate) fn new(payload: Box<dyn Any + Send>) -> Self {
-        let text = payload.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-        let text = text.unwrap_or("no message").to_owned();
+        let text = if let Some(text) = payload.downcast_ref::<&str>() {
+            (*text).to_owned()
+        } else if let Some(text) = payload.downcast_ref::<String>() {
+            text.clone()
+        } else {
+            "no message".to_owned()
+        };
         discard(payload);
         Self(text)
     }

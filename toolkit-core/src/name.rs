@@ -105,9 +105,12 @@ impl ToolName {
     /// [`NameError`] if `qualified` or the namespace is illegal.
     pub fn from_parts(qualified: &str, namespace: Option<&str>, method: &str) -> Result<Self, NameError> {
         check_name(qualified)?;
-        let namespace = namespace.filter(|namespace| !namespace.is_empty());
-        let namespace = namespace.map(normalized_namespace).transpose()?;
-        Ok(Self::from_legal(qualified, namespace.as_deref(), method))
+        match namespace {
+            Some(namespace) if !namespace.is_empty() => {
+                Ok(Self::from_legal(qualified, Some(&normalized_namespace(namespace)?), method))
+            }
+            _ => Ok(Self::from_legal(qualified, None, method)),
+        }
     }
 
     fn from_legal(qualified: &str, namespace: Option<&str>, method: &str) -> Self {
@@ -377,8 +380,8 @@ impl fmt::Display for NameError {
 impl std::error::Error for NameError {}
 
 fn legal_spelling(name: &str, fallback: &str) -> String {
-    let spelled = NameRule::TOOL_NAMES.plain(name);
-    let spelled: String = spelled.trim_matches('_').chars().take(MAX_NAME_LENGTH).collect();
+    let plain = NameRule::TOOL_NAMES.plain(name);
+    let spelled: String = plain.trim_matches('_').chars().take(MAX_NAME_LENGTH).collect();
     if spelled.is_empty() { fallback.to_owned() } else { spelled }
 }
 

@@ -259,10 +259,8 @@ impl ToolRegistry {
     /// Returns a problem for each tool that declares a parameter `call_reason` although the registry asks the model for
     /// a call reason under this name.
     fn reserved_parameters(&self) -> impl Iterator<Item = BuildProblem> {
-        let is_taken = |definition: &&ToolDefinition| {
-            asks_for_call_reason(definition, self.call_reason) && has_call_reason_parameter(definition)
-        };
-        let taken = self.iter_definitions().filter(is_taken);
+        let asking = self.iter_definitions().filter(|tool| asks_for_call_reason(tool, self.call_reason));
+        let taken = asking.filter(|tool| has_call_reason_parameter(tool));
         taken.map(|tool| tool.problem(ToolFault::ReservedParameter { parameter: CALL_REASON }))
     }
 
@@ -293,8 +291,13 @@ impl ToolRegistry {
     /// on, the name of a search tool.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        let by_spelling = || self.callable(&self.cache.original(self, name)?);
-        self.callable(name).or_else(|| self.search_tool(name)).or_else(by_spelling)
+        if let Some(tool) = self.callable(name) {
+            return Some(tool);
+        }
+        if let Some(tool) = self.search_tool(name) {
+            return Some(tool);
+        }
+        self.callable(&self.cache.original(self, name)?)
     }
 
     /// Returns the callable tool named exactly `name`.

@@ -75,8 +75,10 @@ impl<C: Clone + Send + Sync + 'static> ServedCalls<C> {
     /// # Errors
     /// All permits are taken.
     pub fn admit(&self) -> Result<CallPermit, ToolError> {
-        let busy = |_| ToolError::new(ErrorKind::RateLimited, "the server is busy; try again later");
-        self.permits.clone().try_acquire_owned().map_err(busy)
+        match self.permits.clone().try_acquire_owned() {
+            Ok(permit) => Ok(permit),
+            Err(_) => Err(ToolError::new(ErrorKind::RateLimited, "the server is busy; try again later")),
+        }
     }
 
     /// Returns whether all permits are taken.
@@ -96,16 +98,18 @@ impl<C: Clone + Send + Sync + 'static> ServedCalls<C> {
     /// # Errors
     /// The error of the function that computes the state. A panic of this function is an error, too.
     pub fn run_context(&self, run: RunContext, caller: &C) -> Result<RunContext, ToolError> {
-        let computed = guarded(|| {
-            let mut run = run.with_state(caller.clone());
-            for add in &self.state {
-                run = add(caller, run)?;
-            }
-            Ok(run)
-        });
-        computed.unwrap_or_else(|_| {
-            Err(ToolError::new(ErrorKind::Panicked, "the server cannot tell who calls the tool"))
-        })
+        match guarded(|| self.with_states_of(caller, run)) {
+            Ok(computed) => computed,
+            Err(_) => Err(ToolError::new(ErrorKind::Panicked, "the server cannot tell who calls the tool")),
+        }
+    }
+
+    fn with_states_of(&self, caller: &C, run: RunContext) -> Result<RunContext, ToolError> {
+        let mut run = run.with_state(caller.clone());
+        for add in &self.state {
+            run = add(caller, run)?;
+        }
+        Ok(run)
     }
 }
 

@@ -117,24 +117,28 @@ pub(crate) const METADATA: &[(&[&str], ValueParser)] = &[
         ],
         |input| flag(input).map(ToTokens::into_token_stream),
     ),
-    (&["retries", "max_result_size", "max_concurrency"], |input| {
-        value::<Expr>(input).map(ToTokens::into_token_stream)
-    }),
-    (&["tags"], |input| {
-        let tags = texts(input)?;
-        // Constants of different types have a common type only after conversion to `ToolTag`.
-        let are_literals = tags.len() == 1 || tags.iter().all(|tag| only_string(tag).is_some());
-        let converted = |tag: &Expr| quote!(::core::convert::Into::<__toolkit::ToolTag>::into(#tag));
-        let tags: Vec<TokenStream> = if are_literals {
-            tags.iter().map(ToTokens::to_token_stream).collect()
-        } else {
-            tags.iter().map(converted).collect()
-        };
-        Ok(quote!([#(#tags),*]))
-    }),
-    (&["icons", "allowed_callers"], |input| texts(input).map(|texts| quote!([#(#texts),*]))),
-    (&["input_examples"], |input| list(input).map(|examples| quote!([#(#examples),*]))),
+    (&["retries", "max_result_size", "max_concurrency"], expression),
+    (&["tags"], tags),
+    (&["icons", "allowed_callers"], |input| texts(input).map(array)),
+    (&["input_examples"], |input| list(input).map(array)),
 ];
+
+fn expression(input: ParseStream<'_>) -> syn::Result<TokenStream> {
+    value::<Expr>(input).map(ToTokens::into_token_stream)
+}
+
+fn tags(input: ParseStream<'_>) -> syn::Result<TokenStream> {
+    let tags = texts(input)?;
+    if tags.len() == 1 || tags.iter().all(|tag| only_string(tag).is_some()) {
+        return Ok(array(tags));
+    }
+    // Constants of different types have a common type only after conversion to `ToolTag`.
+    Ok(quote!([#(::core::convert::Into::<__toolkit::ToolTag>::into(#tags)),*]))
+}
+
+fn array(items: Vec<Expr>) -> TokenStream {
+    quote!([#(#items),*])
+}
 
 impl ToolAttr {
     pub(crate) const KNOWN: &'static [&'static str] = &[
@@ -245,16 +249,18 @@ pub(crate) struct ToolsetAttr {
 impl ToolsetAttr {
     pub(crate) fn parse(tokens: TokenStream, diag: &mut Diag) -> Self {
         let mut attr = Self::default();
-        each_argument(tokens, &mut Vec::new(), diag, |key, input, _| {
-            match key.to_string().as_str() {
-                "namespace" => attr.namespace = NamespaceAttr::parse(input)?,
-                "crate" => attr.krate = path(input)?,
-                "extends" => attr.extends = flag(input)?.then(|| key.clone()),
-                _ => return Err(unknown_argument("#[toolset]", key, &["namespace", "crate", "extends"])),
-            }
-            Ok(())
-        });
+        each_argument(tokens, &mut Vec::new(), diag, |key, input, _| attr.parse_argument(key, input));
         attr
+    }
+
+    fn parse_argument(&mut self, key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
+        match key.to_string().as_str() {
+            "namespace" => self.namespace = NamespaceAttr::parse(input)?,
+            "crate" => self.krate = path(input)?,
+            "extends" => self.extends = if flag(input)? { Some(key.clone()) } else { None },
+            _ => return Err(unknown_argument("#[toolset]", key, &["namespace", "crate", "extends"])),
+        }
+        Ok(())
     }
 }
 
@@ -266,24 +272,30 @@ pub(crate) struct ToolParamsAttr {
     pub(crate) strict_docs: bool,
 }
 
+impl ToolParamsAttr {
+    fn parse_argument(&mut self, key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
+        match key.to_string().as_str() {
+            "crate" => self.krate = path(input)?,
+            "strict_docs" => self.strict_docs = flag(input)?,
+            _ => return Err(unknown_argument("#[tool_params]", key, &["crate", "strict_docs"])),
+        }
+        Ok(())
+    }
+}
+
 /// Parses the arguments of `#[tool_params(…)]`.
 pub(crate) fn tool_params(attrs: &[Attribute], diag: &mut Diag) -> ToolParamsAttr {
     let mut parsed = ToolParamsAttr::default();
     let mut seen = Vec::new();
     for attr in attrs.iter().filter(|attr| attr.path().is_ident("tool_params")) {
-        let list = attr.meta.require_list().ok().filter(|list| !list.tokens.is_empty());
-        let Some(list) = list else {
-            diag.error(attr, "`#[tool_params]` needs arguments, as in `#[tool_params(crate = my::toolkit)]`");
-            continue;
-        };
-        each_argument(list.tokens.clone(), &mut seen, diag, |key, input, _| {
-            match key.to_string().as_str() {
-                "crate" => parsed.krate = path(input)?,
-                "strict_docs" => parsed.strict_docs = flag(input)?,
-                _ => return Err(unknown_argument("#[tool_params]", key, &["crate", "strict_docs"])),
+        match attr.meta.require_list() {
+            Ok(list) if !list.tokens.is_empty() => {
+                let tokens = list.tokens.clone();
+                each_argument(tokens, &mut seen, diag, |key, input, _| parsed.parse_argument(key, input));
             }
-            Ok(())
-        });
+            _ => diag
+                .error(attr, "`#[tool_params]` needs arguments, as in `#[tool_params(crate = my::toolkit)]`"),
+        }
     }
     parsed
 }

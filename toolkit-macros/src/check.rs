@@ -25,32 +25,36 @@ pub(crate) fn check<'a>(draft: &'a Draft<'a>, diag: &mut Diag) -> Option<Model<'
     check_flatten(draft, diag);
     check_effects(draft, diag);
     let name = tool_name(draft, diag);
-    let namespace = draft.attr.namespace.name().and_then(|namespace| {
-        let advice = if namespace.value().is_empty() { "; write `namespace = none` for none" } else { "" };
-        check_name("namespace", namespace.value(), namespace.span(), &['_'], advice, diag)
-    });
+    let mut namespace = None;
+    if let Some(given) = draft.attr.namespace.name() {
+        let advice = if given.value().is_empty() { "; write `namespace = none` for none" } else { "" };
+        namespace = check_name("namespace", given.value(), given.span(), &['_'], advice, diag);
+    }
     let mut params: Vec<_> =
         draft.params.iter().filter_map(|param| param_model(draft, param, diag)).collect();
     // A constant cannot use the type parameters of the block around it.
     if draft.generics().is_none() {
         mark_checked(&mut params);
     }
-    let attr = draft.attr.description.as_ref();
-    let description = describe(attr, &draft.docs, None);
+    let description = describe(draft.attr.description.as_ref(), &draft.docs, None);
     if draft.attr.strict_docs && !is_described(description.as_ref()) {
         let ident = &draft.sig.ident;
         diag.error(ident, format!("`{ident}` is undocumented and `strict_docs` is set; write a doc comment"));
     }
-    let description = description.unwrap_or_else(|| quote!(""));
-    Some(Model { draft, name: name?, namespace, description, params })
+    Some(Model {
+        draft,
+        name: name?,
+        namespace,
+        description: description.unwrap_or_else(|| quote!("")),
+        params,
+    })
 }
 
 fn check_signature(draft: &Draft<'_>, diag: &mut Diag) {
     let sig = draft.sig;
     let ident = &sig.ident;
     let generics = &sig.generics;
-    let is_lifetime = |param: &GenericParam| matches!(param, GenericParam::Lifetime(_));
-    if generics.params.iter().any(|param| !is_lifetime(param)) {
+    if generics.params.iter().any(|param| !matches!(param, GenericParam::Lifetime(_))) {
         diag.error(generics, format!("`{ident}` is generic, but a tool has one schema; use concrete types"));
     } else if !generics.params.is_empty() {
         let message = format!(
@@ -94,10 +98,14 @@ fn is_future(ty: &Type) -> bool {
         Type::TraitObject(object) => &object.bounds,
         _ => return ["Pin", "Box"].iter().any(|wrapper| only_argument(ty, wrapper).is_some_and(is_future)),
     };
-    bounds.iter().any(|bound| match bound {
-        TypeParamBound::Trait(bound) => bound.path.segments.last().is_some_and(|last| last.ident == "Future"),
-        _ => false,
-    })
+    for bound in bounds {
+        if let TypeParamBound::Trait(bound) = bound
+            && bound.path.segments.last().is_some_and(|last| last.ident == "Future")
+        {
+            return true;
+        }
+    }
+    false
 }
 
 fn check_documentation(draft: &Draft<'_>, diag: &mut Diag) {
@@ -105,10 +113,10 @@ fn check_documentation(draft: &Draft<'_>, diag: &mut Diag) {
     // The field names of a flattened type are unknown here.
     if draft.params.iter().all(|param| param.attr.flatten.is_none()) {
         let mut known: Vec<String> = draft.params.iter().map(DraftParam::name).collect();
-        let renames = draft.params.iter().filter_map(|param| param.attr.rename.as_ref());
-        for rename in renames.map(LitStr::value) {
-            if !known.contains(&rename) {
-                known.push(rename);
+        for param in &draft.params {
+            let Some(rename) = &param.attr.rename else { continue };
+            if !known.contains(&rename.value()) {
+                known.push(rename.value());
             }
         }
         draft.docs.check_names(&draft.sig.ident, "parameter", &known, diag);
@@ -120,7 +128,9 @@ fn check_flatten(draft: &Draft<'_>, diag: &mut Diag) {
     if draft.decoded().count() > 1 {
         diag.error(flatten, "`flatten` takes all arguments; move the other parameters into its type");
     }
-    draft.decoded().for_each(|param| param.attr.check_flatten(diag));
+    for param in draft.decoded() {
+        param.attr.check_flatten(diag);
+    }
 }
 
 /// Reports arguments of `#[tool]` that have no effect, and a `max_concurrency` of 0.
@@ -149,8 +159,10 @@ fn check_effects(draft: &Draft<'_>, diag: &mut Diag) {
         }
     }
     for (argument, other) in [("max_concurrency", "exclusive"), ("destructive", "read_only")] {
-        let is_given = attr.given(argument).filter(|_| attr.given_as(argument, "false").is_none());
-        if let (Some(argument), Some(other)) = (is_given, attr.given_as(other, "true")) {
+        if attr.given_as(argument, "false").is_none()
+            && let Some(argument) = attr.given(argument)
+            && let Some(other) = attr.given_as(other, "true")
+        {
             diag.error(
                 argument,
                 format!("`{argument}` has no effect beside `{other}`; remove one of the two"),
@@ -203,8 +215,10 @@ fn check_names_differ(draft: &Draft<'_>, diag: &mut Diag) {
 }
 
 fn schema_name(param: &DraftParam<'_>) -> (String, Span) {
-    let rename = param.attr.rename.as_ref().map(|rename| (rename.value(), rename.span()));
-    rename.unwrap_or_else(|| (param.name(), param.ident.span()))
+    match &param.attr.rename {
+        Some(rename) => (rename.value(), rename.span()),
+        None => (param.name(), param.ident.span()),
+    }
 }
 
 fn tool_name(draft: &Draft<'_>, diag: &mut Diag) -> Option<String> {
@@ -231,8 +245,7 @@ fn check_name(
         return Some(name);
     }
     let allowed: String = punctuation.iter().map(|c| format!(" {c}")).collect();
-    let replaced: String =
-        name.chars().map(|c| if is_allowed(c) { c } else { '_' }).take(MAX_NAME_LENGTH).collect();
+    let replaced: String = name.replace(|c| !is_allowed(c), "_").chars().take(MAX_NAME_LENGTH).collect();
     let example = match replaced.trim_matches('_') {
         "" => "my_tool",
         example => example,

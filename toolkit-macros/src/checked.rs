@@ -20,57 +20,71 @@ use syn::{
 /// is checked first, and the others only if no such check fails.
 pub(crate) fn checks(types: &[Type]) -> TokenStream {
     let mut seen = HashSet::new();
-    let types = types.iter().map(|ty| innermost(ty.to_token_stream()));
-    let types: Vec<(TokenStream, BTreeSet<String>)> = types
-        .filter(|ty| seen.insert(ty.to_string()))
-        .map(|ty| {
-            let own = syn::parse2(ty.clone()).map_or_else(|_| BTreeSet::new(), |ty| own_types(&ty));
-            (ty, own)
-        })
-        .collect();
-    let rank = |index: usize| {
-        let (ty, own) = types.get(index)?;
+    let mut candidates = Vec::new();
+    for ty in types {
+        let ty = innermost(ty.to_token_stream());
         let text = ty.to_string();
-        Some((own.len(), text.contains(['<', '(', '[']), text.len(), index))
-    };
-    let is_later = |index: usize, own: &BTreeSet<String>| {
-        types
-            .iter()
-            .enumerate()
-            .any(|(other, (_, parts))| rank(other) < rank(index) && !parts.is_disjoint(own))
-    };
+        if seen.contains(&text) {
+            continue;
+        }
+        let own = match syn::parse2(ty.clone()) {
+            Ok(parsed) => own_types(&parsed),
+            Err(_) => BTreeSet::new(),
+        };
+        let rank = (own.len(), text.contains(['<', '(', '[']), text.len(), candidates.len());
+        candidates.push(Candidate { ty, own, rank });
+        seen.insert(text);
+    }
     let mut first = Vec::new();
     let mut later = Vec::new();
-    for (index, (ty, own)) in types.iter().enumerate() {
-        if is_later(index, own) {
+    for Candidate { ty, own, rank } in &candidates {
+        if candidates.iter().any(|other| other.rank < *rank && !other.own.is_disjoint(own)) {
             let checked = quote_spanned!(ty.span()=> <() as __toolkit::Checked<#ty, __FIRST>>::Type);
             later.push(quote_spanned!(ty.span()=> __toolkit::is_parameter::<#checked>();));
         } else {
             first.push(quote_spanned!(ty.span()=> __toolkit::is_parameter::<#ty>();));
         }
     }
-    let check = |name: &str, checks: &[TokenStream]| {
-        let name = format_ident!("{name}");
-        quote!(const #name: bool = { #(#checks)* true };)
-    };
-    let checks = match later.as_slice() {
-        [] => check("__CHECKED", &first),
-        later => [check("__FIRST", &first), check("__CHECKED", later)].into_iter().collect(),
-    };
+    let mut constants = TokenStream::new();
+    if later.is_empty() {
+        constants.extend(constant("__CHECKED", &first));
+    } else {
+        constants.extend(constant("__FIRST", &first));
+        constants.extend(constant("__CHECKED", &later));
+    }
     quote! {
-        #checks
+        #constants
         type __Checked<T> = <() as __toolkit::Checked<T, __CHECKED>>::Type;
     }
+}
+
+/// A type to check.
+struct Candidate {
+    ty: TokenStream,
+    /// The names of the [own types](own_types) in it.
+    own: BTreeSet<String>,
+    /// Simple types have a low rank. No two types have the same rank.
+    rank: (usize, bool, usize, usize),
+}
+
+/// Generates a constant that can be evaluated only if the checks succeed.
+fn constant(name: &str, checks: &[TokenStream]) -> TokenStream {
+    let name = format_ident!("{name}");
+    quote!(const #name: bool = { #(#checks)* true };)
 }
 
 /// Returns the type inside all nested `Option`, `Vec` and `Box`, except in `Box<str>` and `Box<[T]>`. The types are
 /// compared in this form, so each type is checked only once.
 pub(crate) fn innermost(ty: TokenStream) -> TokenStream {
-    let parsed = syn::parse2::<Type>(ty.clone()).ok();
-    let inner = parsed.as_ref().and_then(|ty| {
-        ["Option", "Vec", "Box"].into_iter().find_map(|container| only_argument(ty, container))
-    });
-    inner.filter(|inner| !is_unsized(peel(inner))).map_or(ty, |inner| innermost(inner.to_token_stream()))
+    let Ok(parsed) = syn::parse2::<Type>(ty.clone()) else { return ty };
+    for container in ["Option", "Vec", "Box"] {
+        if let Some(inner) = only_argument(&parsed, container)
+            && !is_unsized(peel(inner))
+        {
+            return innermost(inner.to_token_stream());
+        }
+    }
+    ty
 }
 
 /// Marks the parameters whose type the compiler would report more than once without a check: borrowed slices,
@@ -78,10 +92,12 @@ pub(crate) fn innermost(ty: TokenStream) -> TokenStream {
 pub(crate) fn mark_checked(params: &mut [ParamModel<'_>]) {
     let names: Vec<BTreeSet<String>> = params.iter().map(|param| own_types(param.ty)).collect();
     let mut counts: HashMap<&str, usize> = HashMap::new();
-    names.iter().flatten().for_each(|name| *counts.entry(name).or_default() += 1);
+    for name in names.iter().flatten() {
+        *counts.entry(name).or_default() += 1;
+    }
     for (param, names) in params.iter_mut().zip(&names) {
-        let is_shared = |name: &String| counts.get(name.as_str()).is_some_and(|count| *count > 1);
-        param.is_checked = names.iter().any(is_shared) || is_slice(param) && !names.is_empty();
+        let is_shared = names.iter().any(|name| counts.get(name.as_str()) > Some(&1));
+        param.is_checked = is_shared || is_slice(param) && !names.is_empty();
     }
 }
 

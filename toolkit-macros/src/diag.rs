@@ -42,17 +42,20 @@ impl Diag {
 /// longest common start is chosen.
 pub(crate) fn hint(given: &str, known: &[impl AsRef<str>]) -> String {
     let known: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
-    let is_similar = |known: &&&str| strsim::normalized_damerau_levenshtein(given, known) >= 0.6;
     // Typing mistakes are rare in the first letters of a word.
-    let same_start = |known: &str| given.chars().zip(known.chars()).take_while(|(a, b)| a == b).count();
     let closest = known
         .iter()
-        .filter(is_similar)
-        .min_by_key(|known| (strsim::damerau_levenshtein(given, known), Reverse(same_start(known))));
+        .filter(|word| strsim::normalized_damerau_levenshtein(given, word) >= 0.6)
+        .min_by_key(|word| (strsim::damerau_levenshtein(given, word), Reverse(common_start(given, word))));
     match (closest, known.as_slice()) {
         (Some(closest), _) => format!("; did you mean `{closest}`?"),
         (None, []) => String::new(),
         (None, [only]) => format!("; expected `{only}`"),
         (None, known) => format!("; expected one of `{}`", known.join("`, `")),
     }
+}
+
+/// Returns the number of characters with which both words begin.
+fn common_start(word: &str, other: &str) -> usize {
+    word.chars().zip(other.chars()).take_while(|(a, b)| a == b).count()
 }

@@ -62,17 +62,18 @@ impl Docs {
     ///
     /// A macro cannot warn, but the compiler warns of deprecated items.
     pub(crate) fn warnings(&self) -> TokenStream {
-        let warnings = self.unread.iter().map(|part| {
-            quote_spanned! {part.span()=>
+        let mut warnings = TokenStream::new();
+        for part in &self.unread {
+            warnings.extend(quote_spanned! {part.span()=>
                 const _: () = {
                     #[deprecated(note = "this documentation is published whole, because only the compiler can \
                         read it; describe each parameter in a comment on the parameter")]
                     const UNREAD_DOCUMENTATION: () = ();
                     UNREAD_DOCUMENTATION
                 };
-            }
-        });
-        warnings.collect()
+            });
+        }
+        warnings
     }
 
     /// Reports likely mistakes in the text.
@@ -99,9 +100,11 @@ impl Docs {
 
 /// Returns `true` for every description except an empty string literal and `None`.
 pub(crate) fn is_described(description: Option<&TokenStream>) -> bool {
-    description.is_some_and(|text| {
-        syn::parse2::<LitStr>(text.clone()).map_or(true, |text| !text.value().trim().is_empty())
-    })
+    let Some(description) = description else { return false };
+    match syn::parse2::<LitStr>(description.clone()) {
+        Ok(text) => !text.value().trim().is_empty(),
+        Err(_) => true,
+    }
 }
 
 /// Evaluates a literal, or one of the macros `concat!`, `stringify!`, `env!` and `include_str!`. Returns `None` for any
@@ -118,8 +121,8 @@ fn evaluate(expr: &Expr) -> Option<String> {
         // The compiler puts its own spaces between several tokens.
         return invocation.parse_body::<Ident>().ok().map(|word| word.to_string());
     }
-    let arguments = invocation.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated).ok()?;
-    let arguments = arguments.iter().map(evaluate).collect::<Option<Vec<String>>>()?;
+    let exprs = invocation.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated).ok()?;
+    let arguments = exprs.iter().map(evaluate).collect::<Option<Vec<String>>>()?;
     match invocation.path.segments.last()?.ident.to_string().as_str() {
         "concat" => Some(arguments.concat()),
         "env" => env::var(arguments.first()?).ok(),
@@ -137,8 +140,12 @@ fn evaluate(expr: &Expr) -> Option<String> {
 /// The sources, in order of precedence: `#[param(description = "…")]`, a comment on the parameter or field, a section
 /// in the documentation of the function or type.
 pub(crate) fn describe(attr: Option<&Expr>, own: &Docs, section: Option<&ParamDoc>) -> Option<TokenStream> {
-    let section = || section.map(|section| &section.description).filter(|text| !text.is_empty());
-    attr.map(ToTokens::to_token_stream)
-        .or_else(|| own.description())
-        .or_else(|| section().map(ToTokens::to_token_stream))
+    if let Some(attr) = attr {
+        return Some(attr.to_token_stream());
+    }
+    if let Some(description) = own.description() {
+        return Some(description);
+    }
+    let description = &section?.description;
+    if description.is_empty() { None } else { Some(description.to_token_stream()) }
 }

@@ -2,7 +2,7 @@
 
 mod types;
 
-pub(crate) use types::{PassMode, check_owned, find_token, is_unsized, spelling};
+pub(crate) use types::{PassMode, check_owned, find_ident, is_unsized, spelling};
 
 use crate::attr::{ParamAttr, ToolAttr};
 use crate::diag::Diag;
@@ -73,10 +73,7 @@ impl<'a> Draft<'a> {
 
     /// Returns the type and the form of each `#[state]` parameter.
     pub(crate) fn states(&self) -> impl Iterator<Item = (&Type, StateForm)> {
-        self.params.iter().filter_map(|param| match &param.source {
-            Source::State { ty, form } => Some((&**ty, *form)),
-            Source::Arguments { .. } | Source::Context => None,
-        })
+        self.params.iter().filter_map(DraftParam::state)
     }
 
     /// Returns the generic parameters of the `impl` block that contains the method, if it has any.
@@ -95,6 +92,14 @@ impl DraftParam<'_> {
     pub(crate) fn name(&self) -> String {
         self.ident.unraw().to_string()
     }
+
+    /// Returns the type and the form of a `#[state]` parameter.
+    fn state(&self) -> Option<(&Type, StateForm)> {
+        match &self.source {
+            Source::State { ty, form } => Some((ty, *form)),
+            Source::Arguments { .. } | Source::Context => None,
+        }
+    }
 }
 
 fn parse_param<'a>(input: &'a FnArg, diag: &mut Diag) -> Option<DraftParam<'a>> {
@@ -102,25 +107,31 @@ fn parse_param<'a>(input: &'a FnArg, diag: &mut Diag) -> Option<DraftParam<'a>> 
         FnArg::Typed(typed) => typed,
         FnArg::Receiver(receiver) => {
             check_receiver(receiver, diag);
-            for attr in
-                receiver.attrs.iter().filter(|attr| is_helper_attr(attr) && !attr.path().is_ident("doc"))
-            {
-                diag.error(attr, "this attribute has no effect on `self`; remove it");
+            for attr in &receiver.attrs {
+                if is_helper_attr(attr) && !attr.path().is_ident("doc") {
+                    diag.error(attr, "this attribute has no effect on `self`; remove it");
+                }
             }
             return None;
         }
     };
-    for attr in attrs.iter().filter(|attr| attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr")) {
-        diag.error(
-            attr,
-            "a tool parameter cannot be conditional; put the `cfg` on two versions of the function",
-        );
+    for attr in attrs {
+        if attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr") {
+            diag.error(
+                attr,
+                "a tool parameter cannot be conditional; put the `cfg` on two versions of the function",
+            );
+        }
     }
-    for (attr, message) in attrs.iter().filter_map(|attr| Some((attr, wrong_helper(attr)?))) {
-        diag.error(attr, message);
+    for attr in attrs {
+        if let Some(message) = wrong_helper(attr) {
+            diag.error(attr, message);
+        }
     }
-    let is_state = attrs.iter().any(|attr| attr.path().is_ident("state"));
-    if let Some(message) = foreign_parameter(ty).filter(|_| !is_state) {
+    let state = attrs.iter().find(|attr| attr.path().is_ident("state"));
+    if state.is_none()
+        && let Some(message) = foreign_parameter(ty)
+    {
         diag.error(ty, message);
         return None;
     }
@@ -139,8 +150,9 @@ fn parse_param<'a>(input: &'a FnArg, diag: &mut Diag) -> Option<DraftParam<'a>> 
         }
     };
     let attr = ParamAttr::parse(attrs, diag);
-    let state = attrs.iter().find(|attr| attr.path().is_ident("state"));
-    if let Some(state) = state.filter(|state| state.meta.require_path_only().is_err()) {
+    if let Some(state) = state
+        && state.meta.require_path_only().is_err()
+    {
         diag.error(
             state,
             "`#[state]` takes no arguments; the type decides which value the parameter receives",
@@ -187,23 +199,24 @@ fn check_receiver(receiver: &Receiver, diag: &mut Diag) {
 
 /// Parses the type of a state parameter: `&T`, `Arc<T>`, `Option<&T>` or `Option<Arc<T>>`.
 fn parse_state(ty: &Type, diag: &mut Diag) -> Option<Source> {
-    let inner = only_argument(ty, "Option");
-    let form = |shared| StateForm { shared, optional: inner.is_some() };
-    let inner = inner.unwrap_or(ty);
+    let option = only_argument(ty, "Option");
+    let optional = option.is_some();
+    let inner = option.unwrap_or(ty);
     if is_context(inner) {
         diag.error(ty, "the context is no state; remove `#[state]`");
         return None;
     }
-    match (peel(inner), only_argument(inner, "Arc")) {
-        (_, Some(inner)) => Some(Source::State { ty: Box::new(inner.clone()), form: form(true) }),
-        (Type::Reference(reference), None)
-            if reference.mutability.is_none() && reference.lifetime.is_none() =>
-        {
-            Some(Source::State { ty: reference.elem.clone(), form: form(false) })
-        }
-        _ => {
-            diag.error(ty, "`#[state]` needs `&T`, `Arc<T>`, `Option<&T>` or `Option<Arc<T>>`");
-            None
-        }
+    if let Some(shared) = only_argument(inner, "Arc") {
+        let form = StateForm { shared: true, optional };
+        return Some(Source::State { ty: Box::new(shared.clone()), form });
     }
+    if let Type::Reference(reference) = peel(inner)
+        && reference.mutability.is_none()
+        && reference.lifetime.is_none()
+    {
+        let form = StateForm { shared: false, optional };
+        return Some(Source::State { ty: reference.elem.clone(), form });
+    }
+    diag.error(ty, "`#[state]` needs `&T`, `Arc<T>`, `Option<&T>` or `Option<Arc<T>>`");
+    None
 }

@@ -5,13 +5,13 @@ mod params;
 
 use crate::attr::ToolsetAttr;
 use crate::docs::is_described;
-use crate::draft::{Draft, StateForm, find_token};
+use crate::draft::{Draft, find_ident};
 use crate::item::ImplBlock;
 use crate::model::Model;
-use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Generics, ReturnType, Token, Type, VisRestricted, Visibility, parse_quote_spanned};
+use syn::{Generics, ReturnType, Token, VisRestricted, Visibility, parse_quote_spanned};
 
 /// Generates a marker struct with the name of the function, its function `tool()`, and the registration of the tool.
 ///
@@ -20,10 +20,12 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
     let Draft { attr, sig, .. } = model.draft;
     let ident = &sig.ident;
     let krate = &attr.krate;
-    let items = params::helper_items(model);
+    let helpers = params::helper_items(model);
     let tool = tool_expr(model);
-    let register = (!attr.unregistered)
-        .then(|| quote!(#krate::__private::inventory::submit! { __toolkit::Registration::new(<#ident>::tool, ::core::module_path!()) }));
+    let mut register = TokenStream::new();
+    if !attr.unregistered {
+        register = quote!(#krate::__private::inventory::submit! { __toolkit::Registration::new(<#ident>::tool, ::core::module_path!()) });
+    }
     let lints = allowed_lints();
     let warnings = warnings(model);
     let items = quote! {
@@ -33,7 +35,7 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
         const _: () = {
             use #krate::__private::{self as __toolkit, prelude::*};
 
-            #items
+            #helpers
 
             impl #ident {
                 #[doc(hidden)]
@@ -53,29 +55,28 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
 fn tool_expr(model: &Model<'_>) -> TokenStream {
     let Model { draft, name, description, .. } = model;
     let params = params::specs(model);
-    let namespace = model.namespace.as_ref().map(|namespace| quote!(.with_namespace(#namespace)));
+    let mut options = TokenStream::new();
+    if let Some(namespace) = &model.namespace {
+        options.extend(quote!(.with_namespace(#namespace)));
+    }
     let new = Ident::new(if draft.sig.asyncness.is_some() { "new_async" } else { "new" }, Span::call_site());
-    let timeout = draft.attr.timeout.map(|limit| {
+    if let Some(limit) = draft.attr.timeout {
         let seconds = limit.as_secs();
         let nanos = limit.subsec_nanos();
-        quote!(.with_timeout(::core::time::Duration::new(#seconds, #nanos)))
-    });
+        options.extend(quote!(.with_timeout(::core::time::Duration::new(#seconds, #nanos))));
+    }
     let builder_calls = &draft.attr.metadata;
-    let metadata =
-        (!builder_calls.is_empty()).then(|| quote!(.map_metadata(|__metadata| __metadata #builder_calls)));
-    let need = |(ty, form): (&Type, StateForm)| {
-        if form.optional {
-            quote!(__toolkit::StateNeed::optional::<#ty>())
-        } else {
-            quote!(__toolkit::StateNeed::of::<#ty>())
-        }
-    };
-    let needs: Vec<TokenStream> = draft.states().map(need).collect();
-    let needs = (!needs.is_empty()).then(|| quote!(.with_state_needs(const { &[#(#needs),*] })));
-    let struct_args = model.struct_args().map(|param| {
+    if !builder_calls.is_empty() {
+        options.extend(quote!(.map_metadata(|__metadata| __metadata #builder_calls)));
+    }
+    let needs = state_needs(draft);
+    if !needs.is_empty() {
+        options.extend(quote!(.with_state_needs(const { &[#(#needs),*] })));
+    }
+    if let Some(param) = model.struct_args() {
         let ty = param.ty;
-        quote_spanned!(ty.span()=> .with_struct_args(__toolkit::struct_args::<#ty>))
-    });
+        options.extend(quote_spanned!(ty.span()=> .with_struct_args(__toolkit::struct_args::<#ty>)));
+    }
     let call = call::closure(model);
     let output_schema = output_schema(model);
     // In a generic block, a static cell would be shared by instances with different types, so the cell is local.
@@ -83,9 +84,22 @@ fn tool_expr(model: &Model<'_>) -> TokenStream {
     quote! {
         #kind __CELL: __toolkit::ToolCell = __toolkit::ToolCell::new();
         __toolkit::Function::#new(#name, #description, #params, #call, #output_schema)
-            #namespace #timeout #metadata #needs #struct_args
+            #options
             .tool(&__CELL)
     }
+}
+
+/// Generates a `StateNeed` for each `#[state]` parameter.
+fn state_needs(draft: &Draft<'_>) -> Vec<TokenStream> {
+    let mut needs = Vec::new();
+    for (ty, form) in draft.states() {
+        needs.push(if form.optional {
+            quote!(__toolkit::StateNeed::optional::<#ty>())
+        } else {
+            quote!(__toolkit::StateNeed::of::<#ty>())
+        });
+    }
+    needs
 }
 
 /// Generates attributes that allow lints about tokens of the user in generated code.
@@ -101,26 +115,28 @@ fn allowed_lints() -> TokenStream {
 fn warnings(model: &Model<'_>) -> TokenStream {
     let lacks_description = model.struct_args().is_none()
         && model.params.iter().any(|param| !is_described(Some(&param.description)));
+    if !lacks_description {
+        return TokenStream::new();
+    }
+    let warnings = model.draft.docs.warnings();
+    if warnings.is_empty() {
+        return TokenStream::new();
+    }
     let cfgs = model.draft.cfgs();
-    let warnings =
-        lacks_description.then(|| model.draft.docs.warnings()).filter(|warnings| !warnings.is_empty());
-    warnings.map_or_else(TokenStream::new, |warnings| {
-        quote! {
-            #(#cfgs)*
-            const _: () = { #warnings };
-        }
-    })
+    quote! {
+        #(#cfgs)*
+        const _: () = { #warnings };
+    }
 }
 
 /// Generates an expression for what the return type tells about the output: its form and schema. A type with `impl Trait` has no name and
 /// thus no schema.
 fn output_schema(model: &Model<'_>) -> TokenStream {
-    let is_impl = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == "impl");
     match &model.draft.sig.output {
         ReturnType::Default => {
             quote!(__toolkit::Returned::<()>::TYPE.toolkit_success().toolkit_output_schema())
         }
-        ReturnType::Type(_, ty) if find_token(ty.to_token_stream(), &is_impl).is_none() => {
+        ReturnType::Type(_, ty) if find_ident(ty.to_token_stream(), "impl").is_none() => {
             quote_spanned!(ty.span()=> __toolkit::Returned::<#ty>::TYPE.toolkit_success().toolkit_output_schema())
         }
         ReturnType::Type(..) => quote!(__toolkit::None),
@@ -136,27 +152,11 @@ pub(crate) fn toolset(
     description: &TokenStream,
     models: &[Model<'_>],
 ) -> TokenStream {
-    let tools = models.iter().map(|model| {
-        let cfgs = model.draft.cfgs();
-        let items = params::helper_items(model);
-        let tool = tool_expr(model);
-        let bind = model
-            .draft
-            .sig
-            .receiver()
-            .map(|_| quote!(.with_receiver(::core::clone::Clone::clone(__receiver))));
-        quote! {
-            #(#cfgs)*
-            {
-                #items
-                ::std::vec::Vec::push(&mut __tools, { #tool } #bind);
-            }
-        }
-    });
+    let pushes = models.iter().map(push_of_tool);
     let tools = quote! {
         |__receiver| {
             let mut __tools = ::std::vec::Vec::new();
-            #(#tools)*
+            #(#pushes)*
             __tools
         }
     };
@@ -186,6 +186,24 @@ pub(crate) fn toolset(
 
             #item
         };
+    }
+}
+
+/// Generates a block that pushes the tool of a method to the variable `__tools`.
+fn push_of_tool(model: &Model<'_>) -> TokenStream {
+    let cfgs = model.draft.cfgs();
+    let helpers = params::helper_items(model);
+    let tool = tool_expr(model);
+    let mut bind = TokenStream::new();
+    if model.draft.sig.receiver().is_some() {
+        bind = quote!(.with_receiver(::core::clone::Clone::clone(__receiver)));
+    }
+    quote! {
+        #(#cfgs)*
+        {
+            #helpers
+            ::std::vec::Vec::push(&mut __tools, { #tool } #bind);
+        }
     }
 }
 

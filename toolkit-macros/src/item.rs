@@ -39,23 +39,17 @@ impl FunctionItem {
     /// Replaces `Self` in the signature by the type of the `impl` block, because generated items are outside of the
     /// block.
     pub(crate) fn with_self_type(mut self, block: &ImplBlock<'_>) -> Self {
-        let replace_self =
-            |tokens: TokenStream| replace_self(tokens, block.ty, &|name| block.qualified(name));
-        let replace_in = |ty: &mut Type| {
-            let replaced = replace_self(ty.to_token_stream());
-            *ty = syn::parse2(replaced.clone()).unwrap_or(Type::Verbatim(replaced));
-        };
         for input in &mut self.sig.inputs {
             let FnArg::Typed(typed) = input else { continue };
-            replace_in(&mut typed.ty);
+            block.replace_self_in(&mut typed.ty);
             for attr in &mut typed.attrs {
                 if let Meta::List(list) = &mut attr.meta {
-                    list.tokens = replace_self(list.tokens.clone());
+                    list.tokens = block.replace_self(list.tokens.clone());
                 }
             }
         }
         if let ReturnType::Type(_, ty) = &mut self.sig.output {
-            replace_in(ty);
+            block.replace_self_in(ty);
         }
         self
     }
@@ -79,6 +73,16 @@ impl ImplBlock<'_> {
         quote_spanned!(span=> <#ty #of_trait>)
     }
 
+    /// Replaces `Self` with the type of the block.
+    fn replace_self(&self, tokens: TokenStream) -> TokenStream {
+        replace_self(tokens, self.ty, &|name| self.qualified(name))
+    }
+
+    fn replace_self_in(&self, ty: &mut Type) {
+        let replaced = self.replace_self(ty.to_token_stream());
+        *ty = syn::parse2(replaced.clone()).unwrap_or(Type::Verbatim(replaced));
+    }
+
     /// Returns the path that replaces `Self` in `Self::name`. `name` is the name of a type or a constant.
     fn qualified(&self, name: &Ident) -> TokenStream {
         let ty = self.ty;
@@ -88,14 +92,17 @@ impl ImplBlock<'_> {
 
 /// Reports and removes attributes that a tool function must not have.
 pub(crate) fn refuse_attrs(attrs: &mut Vec<Attribute>, diag: &mut Diag) {
-    let name =
-        |attr: &Attribute| ["tool", "param", "state"].into_iter().find(|name| attr.path().is_ident(name));
-    for attr in attrs.extract_if(.., |attr| name(attr).is_some()) {
-        match name(&attr) {
+    for attr in attrs.extract_if(.., |attr| macro_attr_name(attr).is_some()) {
+        match macro_attr_name(&attr) {
             Some("tool") => diag.error(attr, "`#[tool]` is given twice; keep one"),
             name => diag.error(attr, format!("`#[{}]` belongs before a parameter", name.unwrap_or_default())),
         }
     }
+}
+
+/// Returns the name of an attribute of this macro.
+fn macro_attr_name(attr: &Attribute) -> Option<&'static str> {
+    ["tool", "param", "state"].into_iter().find(|name| attr.path().is_ident(name))
 }
 
 /// Removes the helper attributes of this macro from parameters, even if they are misspelled. Returns `true` if there
@@ -107,8 +114,9 @@ pub(crate) fn strip_helper_attrs(sig: &mut Signature) -> bool {
             FnArg::Receiver(receiver) => &mut receiver.attrs,
             FnArg::Typed(typed) => &mut typed.attrs,
         };
-        let is_ours = |attr: &mut Attribute| is_helper_attr(attr) || wrong_helper(attr).is_some();
-        is_changed |= attrs.extract_if(.., is_ours).count() > 0;
+        let count = attrs.len();
+        attrs.retain(|attr| !is_helper_attr(attr) && wrong_helper(attr).is_none());
+        is_changed |= attrs.len() < count;
     }
     is_changed
 }
@@ -126,8 +134,9 @@ pub(crate) fn wrong_helper(attr: &Attribute) -> Option<String> {
     if ["arg", "clap", "schemars", "serde", "tool", "validate"].contains(&name.as_str()) {
         return Some(format!("`#[{name}]` has no effect on a parameter; write `#[param(…)]`"));
     }
-    let is_similar = |helper: &&str| strsim::damerau_levenshtein(&name.to_lowercase(), helper) <= 1;
-    let helper = ["param", "state"].into_iter().find(is_similar)?;
+    let word = name.to_lowercase();
+    let helper =
+        ["param", "state"].into_iter().find(|helper| strsim::damerau_levenshtein(&word, helper) <= 1)?;
     Some(format!("there is no attribute `#[{name}]`; did you mean `#[{helper}]`?"))
 }
 
@@ -172,14 +181,16 @@ pub(crate) fn replace_self(
 
 /// Gives `tokens` the source location `location`, so errors point there. The hygiene of the tokens does not change.
 fn at(tokens: TokenStream, location: Span) -> TokenStream {
-    let relocate = |token| match token {
-        TokenTree::Group(group) => regroup(&group, at(group.stream(), location)),
-        mut token => {
+    let mut relocated = TokenStream::new();
+    for mut token in tokens {
+        if let TokenTree::Group(group) = &token {
+            relocated.extend(regroup(group, at(group.stream(), location)));
+        } else {
             token.set_span(token.span().located_at(location));
-            token.into()
+            relocated.extend([token]);
         }
-    };
-    tokens.into_iter().flat_map(relocate).collect()
+    }
+    relocated
 }
 
 /// Returns `T` if `ty` is a type called `name` with the single argument `T`, such as `Option<T>`. Otherwise, returns
@@ -196,13 +207,15 @@ pub(crate) fn only_argument<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
 
 /// Returns the type and constant arguments for a call of a function with the given generic parameters.
 pub(crate) fn type_arguments(generics: &Generics) -> Option<TokenStream> {
-    let arguments = generics.params.iter().filter_map(|param| match param {
-        GenericParam::Type(ty) => Some(&ty.ident),
-        GenericParam::Const(constant) => Some(&constant.ident),
-        GenericParam::Lifetime(_) => None,
-    });
-    let arguments: Vec<&Ident> = arguments.collect();
-    (!arguments.is_empty()).then(|| quote!(::<#(#arguments),*>))
+    let mut arguments = Vec::new();
+    for param in &generics.params {
+        match param {
+            GenericParam::Type(ty) => arguments.push(&ty.ident),
+            GenericParam::Const(constant) => arguments.push(&constant.ident),
+            GenericParam::Lifetime(_) => {}
+        }
+    }
+    if arguments.is_empty() { None } else { Some(quote!(::<#(#arguments),*>)) }
 }
 
 /// Strips parentheses, and the invisible groups put around `$x:ty` by other macros.
@@ -234,18 +247,27 @@ impl Parse for FunctionItem {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let attrs = input.call(Attribute::parse_outer)?;
         let start = input.fork();
-        let parse = || -> syn::Result<(Visibility, Signature)> { Ok((input.parse()?, input.parse()?)) };
-        let (vis, sig) = parse().map_err(|error| {
-            let has_word = |wanted| start.to_string().split_whitespace().any(|word| word == wanted);
-            match (has_word("fn"), has_word("impl")) {
-                (true, _) => error,
-                (_, true) => {
-                    start.error("`#[tool]` belongs to functions; write `#[toolset]` above an `impl` block")
-                }
-                _ => start.error("`#[tool]` can only be applied to functions"),
-            }
-        })?;
-        Ok(Self { attrs, vis, sig, body: input.parse()? })
+        match parse_head(input) {
+            Ok((vis, sig)) => Ok(Self { attrs, vis, sig, body: input.parse()? }),
+            Err(error) => Err(error_of_head(&start, error)),
+        }
+    }
+}
+
+fn parse_head(input: ParseStream<'_>) -> syn::Result<(Visibility, Signature)> {
+    Ok((input.parse()?, input.parse()?))
+}
+
+/// Returns `error` if the item is a function, and otherwise an error that says what it must be.
+fn error_of_head(item: ParseStream<'_>, error: syn::Error) -> syn::Error {
+    let text = item.to_string();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    if words.contains(&"fn") {
+        error
+    } else if words.contains(&"impl") {
+        item.error("`#[tool]` belongs to functions; write `#[toolset]` above an `impl` block")
+    } else {
+        item.error("`#[tool]` can only be applied to functions")
     }
 }
 

@@ -56,21 +56,21 @@ const NEEDS_TOOLSET: &str = "a method is a tool of its type; write `#[toolset]` 
 fn expand_tool(attr: TokenStream, item: TokenStream) -> TokenStream {
     let mut diag = diag::Diag::default();
     let attr = attr::ToolAttr::parse(attr, &mut diag);
-    let mut function = match item::FunctionItem::from_tokens(item.clone()) {
-        Ok(function) => function,
+    let mut parsed = match item::FunctionItem::from_tokens(item.clone()) {
+        Ok(parsed) => parsed,
         Err(error) => {
             diag.push(error);
             return diag.into_tokens(item);
         }
     };
-    if function.sig.receiver().is_some() {
+    if parsed.sig.receiver().is_some() {
         // An `impl` block cannot contain the marker struct, so only the function is generated.
-        diag.error(&function.sig.ident, NEEDS_TOOLSET);
-        item::strip_helper_attrs(&mut function.sig);
-        return diag.into_tokens(function.into_token_stream());
+        diag.error(&parsed.sig.ident, NEEDS_TOOLSET);
+        item::strip_helper_attrs(&mut parsed.sig);
+        return diag.into_tokens(parsed.into_token_stream());
     }
-    item::refuse_attrs(&mut function.attrs, &mut diag);
-    let mut function = function.with_body(&mut diag);
+    item::refuse_attrs(&mut parsed.attrs, &mut diag);
+    let mut function = parsed.with_body(&mut diag);
     let draft = draft::Draft::new(attr, &function, None, &mut diag);
     let generated = match check::check(&draft, &mut diag) {
         Some(model) if diag.is_empty() => expand::tool(&model),

@@ -82,24 +82,37 @@ pub trait DefaultByVariant {
 
 impl<T: PlainVariants> DefaultByVariant for PlainVariant<T> {
     fn toolkit_value(&self) -> DefaultJson {
-        let is_same = |name: &Value| {
-            T::deserialize(name).is_ok_and(|variant| discriminant(&variant) == discriminant(&self.0.0.0))
-        };
-        let name = names_in(schema_for!(T).as_value()).into_iter().find(is_same);
-        name.map(Some)
-            .ok_or_else(|| "the model can give no name for its variant; take an `Option`".to_owned())
+        for name in names_in(schema_for!(T).as_value()) {
+            if let Ok(variant) = T::deserialize(&name)
+                && discriminant(&variant) == discriminant(&self.0.0.0)
+            {
+                return Ok(Some(name));
+            }
+        }
+        Err("the model can give no name for its variant; take an `Option`".to_owned())
     }
 }
 
 /// Returns the values allowed by `schema`, the schema of an enum without fields in any variant.
 fn names_in(schema: &Value) -> Vec<Value> {
-    let list = |keyword: &str| schema.get(keyword).and_then(Value::as_array).into_iter().flatten();
-    let tagged = schema.get("properties").and_then(Value::as_object).map(|properties| {
-        let tag = properties.iter().filter_map(|(name, tag)| Some((name.clone(), names_in(tag).pop()?)));
-        Value::Object(tag.collect::<Map<String, Value>>())
-    });
-    let names = schema.get("const").into_iter().chain(list("enum")).cloned();
-    names.chain(tagged).chain(list("oneOf").flat_map(names_in)).collect()
+    let mut names = Vec::new();
+    names.extend(schema.get("const").cloned());
+    if let Some(Value::Array(listed)) = schema.get("enum") {
+        names.extend_from_slice(listed);
+    }
+    if let Some(Value::Object(properties)) = schema.get("properties") {
+        let mut tagged = Map::new();
+        for (name, tag) in properties {
+            if let Some(value) = names_in(tag).pop() {
+                tagged.insert(name.clone(), value);
+            }
+        }
+        names.push(Value::Object(tagged));
+    }
+    if let Some(Value::Array(branches)) = schema.get("oneOf") {
+        names.extend(branches.iter().flat_map(names_in));
+    }
+    names
 }
 
 /// A type whose empty value has the same JSON for any inner type.
@@ -144,12 +157,12 @@ pub trait DefaultByContainer {
 
 impl<T: Container> DefaultByContainer for Emptiable<T> {
     fn toolkit_value_of_type(&self) -> DefaultJson {
-        let empty = self.0.0.empty();
-        empty.map(Some).ok_or_else(|| {
-            "it is not empty, and the type inside is not `Serialize`; derive `Serialize`, or add \
+        if let Some(empty) = self.0.0.empty() {
+            return Ok(Some(empty));
+        }
+        Err("it is not empty, and the type inside is not `Serialize`; derive `Serialize`, or add \
              `#[serde(skip_serializing)]` to the field to leave the default out of the schema"
-                .to_owned()
-        })
+            .to_owned())
     }
 }
 

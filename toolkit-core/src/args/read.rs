@@ -43,10 +43,10 @@ pub(crate) fn read_arguments<'t>(
     rules: &ArgumentRules<'_>,
 ) -> Result<Cow<'t, str>, ToolError> {
     let kinds = rules.schema.get("type");
-    let is = |name: &str| {
-        kinds.is_none_or(|kinds| {
-            kinds == name || kinds.as_array().is_some_and(|it| it.iter().any(|kind| kind == name))
-        })
+    let allows_object = match kinds {
+        None => true,
+        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "object"),
+        Some(kind) => kind == "object",
     };
     if kinds != Some(&"object".into()) {
         // A tool may take a list or a single value as it is.
@@ -54,19 +54,19 @@ pub(crate) fn read_arguments<'t>(
         if let Ok(given) = &given
             && given.members().is_none()
         {
-            let read = rules.contract.read(rules.schema.into(), given, "", rules.coerce && !is("object"));
-            if read.violations.is_empty() || !is("object") || extract_object(text).is_none() {
+            let read = rules.contract.read(rules.schema.into(), given, "", rules.coerce && !allows_object);
+            if read.violations.is_empty() || !allows_object || extract_object(text).is_none() {
                 return refuse_violations(read, rules);
             }
         } else if let Err(error) = &given
-            && !is("object")
+            && !allows_object
         {
             return Err(ToolError::invalid_json(error));
         }
     }
-    let object = text.trim_matches([' ', '\n', '\r', '\t']);
-    if rules.aliases.is_empty() && object.starts_with('{') && rules.contract.is_normal(object) {
-        return Ok(Cow::Borrowed(object));
+    let trimmed = text.trim_matches([' ', '\n', '\r', '\t']);
+    if rules.aliases.is_empty() && trimmed.starts_with('{') && rules.contract.is_normal(trimmed) {
+        return Ok(Cow::Borrowed(trimmed));
     }
     let ObjectText { text: object, repaired } = ObjectText::read(text)?;
     if let Some(error) = repaired {
@@ -80,11 +80,11 @@ pub(crate) fn read_arguments<'t>(
     if rules.aliases.is_empty() && rules.contract.is_normal(&object) {
         return Ok(object);
     }
-    let object = under_own_names(&object, rules)?;
-    let value = Json::parse(&object).map_err(|error| unreadable(&object, &error))?;
-    let read = rules.contract.read(rules.schema.into(), &value, "", rules.coerce);
-    let read = refuse_violations(read, rules)?;
-    emit_coerced(&object, &read, rules);
+    let renamed = under_own_names(&object, rules)?;
+    let value = Json::parse(&renamed).map_err(|error| unreadable(&renamed, &error))?;
+    let checked = rules.contract.read(rules.schema.into(), &value, "", rules.coerce);
+    let read = refuse_violations(checked, rules)?;
+    emit_coerced(&renamed, &read, rules);
     let normal = match rules.contract.normal(rules.schema.into(), &read) {
         Cow::Owned(normal) => normal,
         Cow::Borrowed(_) => read.into_owned(),
@@ -104,9 +104,12 @@ fn under_own_names<'t>(object: &'t str, rules: &ArgumentRules<'_>) -> Result<Cow
     if !members.iter().any(|(name, _)| rules.aliases.get(name).is_some()) {
         return Ok(Cow::Borrowed(object));
     }
-    let own = |name: &str| quoted(rules.aliases.get(name).unwrap_or(name));
-    let written = members.iter().map(|(name, value)| format!("{}:{}", own(name), value));
-    Ok(Cow::Owned(format!("{{{}}}", written.collect::<Vec<_>>().join(","))))
+    let mut written = Vec::with_capacity(members.len());
+    for (name, value) in &members {
+        let own = rules.aliases.get(name).unwrap_or(name);
+        written.push(format!("{}:{value}", quoted(own)));
+    }
+    Ok(Cow::Owned(format!("{{{}}}", written.join(","))))
 }
 
 /// Returns the error for an object of which a part is nested too deep, or is no text in Unicode.
@@ -151,29 +154,40 @@ fn refuse_violations<'t>(read: ReadValue<'t>, rules: &ArgumentRules<'_>) -> Resu
 /// # Errors
 /// The text is not JSON, or a number is out of range. For a number out of range, the error contains its path.
 pub(crate) fn parse_value(text: &str) -> Result<Value, ToolError> {
-    text.parse().map_err(|error| match Json::parse(text) {
-        Ok(_) => ToolError::invalid_arguments(vec![refused_by_type("", text, &error)]),
-        Err(_) => not_json(text, &error),
-    })
+    let error = match text.parse() {
+        Ok(value) => return Ok(value),
+        Err(error) => error,
+    };
+    match Json::parse(text) {
+        Ok(_) => Err(ToolError::invalid_arguments(vec![refused_by_type("", text, &error)])),
+        Err(_) => Err(not_json(text, &error)),
+    }
 }
 
 /// Reports a coercion for each member with another value in `read` than in `object`.
 fn emit_coerced(object: &str, read: &str, rules: &ArgumentRules<'_>) {
-    let Some(emitter) = rules.context.and_then(ToolContext::emitter).filter(|_| object != read) else {
+    if object == read {
         return;
-    };
-    let compact = |text: &str| Json::parse(text).map(|value| value.compact()).unwrap_or_default();
-    let values = |text: &str| -> Vec<(String, String)> {
-        let members = members_of(text).unwrap_or_default().into_iter();
-        members.map(|(name, value)| (name.into_owned(), compact(value))).collect()
-    };
-    let given = values(object);
-    for (name, value) in values(read).into_iter().filter(|member| !given.contains(member)) {
-        // A member with the same value was only given under an alias.
+    }
+    let Some(emitter) = rules.context.and_then(ToolContext::emitter) else { return };
+    let given = compact_members(object);
+    for (name, value) in compact_members(read) {
+        // A member with the same value is unchanged, or was only given under an alias.
         if !given.iter().any(|(_, other)| *other == value) {
             emitter.coerced(&name);
         }
     }
+}
+
+/// Returns the names and the compact texts of the members of an object.
+fn compact_members(object: &str) -> Vec<(String, String)> {
+    let members = members_of(object).unwrap_or_default();
+    let mut compact = Vec::with_capacity(members.len());
+    for (name, value) in members {
+        let text = Json::parse(value.get()).map(|value| value.compact()).unwrap_or_default();
+        compact.push((name.into_owned(), text));
+    }
+    compact
 }
 
 pub(crate) fn given_twice(name: &str) -> Violation {
@@ -200,13 +214,20 @@ fn refused_by_type(place: &str, value: &str, error: &Error) -> Violation {
 
 /// Converts an error at an offset in the value at the path `place` into a violation.
 pub(crate) fn refused_at(place: &str, value: &str, offset: usize, error: &dyn fmt::Display) -> Violation {
-    let found = Json::parse(value).map(|parsed| parsed.place(offset, place));
-    let (path, text) = found.unwrap_or_else(|_| (place.to_owned(), value));
-    let message = message_of(error);
-    let message = message.split_once(" at line ").map_or(&*message, |(message, _)| message);
+    let (path, text) = match Json::parse(value) {
+        Ok(parsed) => parsed.place(offset, place),
+        Err(_) => (place.to_owned(), value),
+    };
+    let full_message = message_of(error);
+    let mut message = match full_message.split_once(" at line ") {
+        Some((message, _)) => message,
+        None => &*full_message,
+    };
     // `serde_json` reads an integer of more than 64 bits as a float and reports the rounded float.
     let is_integer = text.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit());
-    let message = if is_integer && message.contains("floating point") { "expected integer" } else { message };
+    if is_integer && message.contains("floating point") {
+        message = "expected integer";
+    }
     // Messages with the prefix "invalid " already describe the value.
     let got = if message.starts_with("invalid ") {
         String::new()

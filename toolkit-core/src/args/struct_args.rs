@@ -72,11 +72,15 @@ fn is_object_at(root: &Value, schema: &Value, depth: usize) -> bool {
         Some(Value::Array(kinds)) => kinds.len() == 1 && kinds.iter().all(|kind| kind == "object"),
         Some(kind) => kind == "object",
         None => {
-            let reference = schema.get("$ref").and_then(Value::as_str);
-            let target = reference.and_then(|reference| root.pointer(reference.strip_prefix('#')?));
+            if let Some(Value::String(reference)) = schema.get("$ref")
+                && let Some(pointer) = reference.strip_prefix('#')
+                && let Some(target) = root.pointer(pointer)
+                && within(target)
+            {
+                return true;
+            }
             let branches = list("anyOf").or_else(|| list("oneOf"));
-            target.is_some_and(within)
-                || branches.is_some_and(|list| list.iter().all(within))
+            branches.is_some_and(|list| list.iter().all(within))
                 || list("allOf").is_some_and(|list| list.iter().any(within))
                 || schema.get("properties").is_some()
         }

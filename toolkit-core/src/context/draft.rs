@@ -1,7 +1,7 @@
 //! The draft of a call: its session changes and actions, kept only if the call succeeds.
 
+use super::ToolContext;
 use super::actions::ToolActions;
-use super::{RunContext, ToolContext};
 use crate::guard::lock;
 use serde_json::Value;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,6 +23,12 @@ struct Page {
     actions: Option<ToolActions>,
     /// The writes from before the first write of the latest attempt. `None` if the attempt has not written yet.
     before: Option<ToolActions>,
+}
+
+impl Page {
+    fn new() -> Self {
+        Self { attempt: 0, actions: Some(ToolActions::default()), before: None }
+    }
 }
 
 impl Draft {
@@ -49,8 +55,7 @@ impl Draft {
     }
 
     fn shared(&self) -> &Arc<Mutex<Page>> {
-        let page = || Page { attempt: 0, actions: Some(ToolActions::default()), before: None };
-        self.shared.get_or_init(|| Arc::new(Mutex::new(page())))
+        self.shared.get_or_init(|| Arc::new(Mutex::new(Page::new())))
     }
 
     /// Adds the actions of a nested call. The tool made this call through a dispatcher of its own.
@@ -107,24 +112,25 @@ impl SessionHandle<'_> {
     /// Returns the session value of a key, including a change made by this call.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value> {
-        let written = self.0.draft.read(key);
-        written.unwrap_or_else(|| self.0.run().and_then(|run: &RunContext| run.get(key)))
+        match self.0.draft.read(key) {
+            Some(written) => written,
+            None => self.0.run()?.get(key),
+        }
     }
 
     /// Sets the value of a key in the session.
     pub fn set(&self, key: impl Into<String>, value: impl Into<Value>) {
-        let key = key.into();
-        let value = value.into();
-        self.0.draft.write(|actions| {
-            actions.state_delta.insert(key, Some(value));
-        });
+        self.write(key.into(), Some(value.into()));
     }
 
     /// Removes a key from the session.
     pub fn remove(&self, key: impl Into<String>) {
-        let key = key.into();
+        self.write(key.into(), None);
+    }
+
+    fn write(&self, key: String, value: Option<Value>) {
         self.0.draft.write(|actions| {
-            actions.state_delta.insert(key, None);
+            actions.state_delta.insert(key, value);
         });
     }
 }

@@ -208,13 +208,16 @@ impl RunContext {
 
     /// Returns the approvals given for the session, or for the run if it has no session.
     pub(crate) fn grants(&self) -> &Grants {
-        let own = || self.shared.grants.get_or_init(Grants::default);
-        self.session.as_ref().map_or_else(own, Session::grants)
+        match &self.session {
+            Some(session) => session.grants(),
+            None => self.shared.grants.get_or_init(Grants::default),
+        }
     }
 
     /// Returns whether the run has stopped, so that no further tool may begin.
     pub(super) fn has_stopped(&self) -> bool {
-        self.control.as_ref().is_some_and(|control| guarded(|| control.has_stopped()).unwrap_or(true))
+        let Some(control) = &self.control else { return false };
+        guarded(|| control.has_stopped()).unwrap_or(true)
     }
 
     /// Returns the key of the call with this id. A panic of the function counts as no key.

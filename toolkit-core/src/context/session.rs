@@ -5,7 +5,7 @@ use super::grants::Grants;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockWriteGuard};
 
 /// A map of values by key. Clones share the values.
 ///
@@ -34,16 +34,12 @@ impl SessionMap {
 
     /// Sets the value of a key.
     pub fn set(&self, key: impl Into<String>, value: impl Into<Value>) {
-        self.change(|values| {
-            values.insert(key.into(), value.into());
-        });
+        self.write().insert(key.into(), value.into());
     }
 
     /// Removes a key and its value.
     pub fn remove(&self, key: &str) {
-        self.change(|values| {
-            values.remove(key);
-        });
+        self.write().remove(key);
     }
 
     /// Returns a copy of all values, for example to store them.
@@ -52,26 +48,27 @@ impl SessionMap {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut BTreeMap<String, Value>) -> T) -> T {
-        change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner))
+    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<String, Value>> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Applies the changes of keys in the scope `own` and ignores all others. Keys are stored without the
     /// prefix of the scope: `user:name` becomes `name`.
     pub(super) fn apply(&self, delta: &SessionDelta, own: Scope) {
-        let changes = delta.iter().map(|(key, value)| (Scope::split(key), value));
-        let mut changes = changes.filter(|((scope, _), _)| *scope == own).peekable();
-        if changes.peek().is_none() {
+        if !delta.keys().any(|key| Scope::split(key).0 == own) {
             return;
         }
-        self.change(|values| {
-            for ((_, key), value) in changes {
-                match value {
-                    Some(value) => values.insert(key.to_owned(), value.clone()),
-                    None => values.remove(key),
-                };
+        let mut values = self.write();
+        for (key, value) in delta {
+            let (scope, name) = Scope::split(key);
+            if scope != own {
+                continue;
             }
-        });
+            match value {
+                Some(value) => values.insert(name.to_owned(), value.clone()),
+                None => values.remove(name),
+            };
+        }
     }
 }
 
@@ -234,8 +231,11 @@ impl Scope {
     /// Splits a key into its scope and the rest: `user:name` is the key `name` in the scope of the user.
     pub(super) fn split(key: &str) -> (Self, &str) {
         let prefixes = [("app:", Self::App), ("user:", Self::User), ("temp:", Self::Temp)];
-        let prefixed =
-            prefixes.into_iter().find_map(|(prefix, scope)| Some((scope, key.strip_prefix(prefix)?)));
-        prefixed.unwrap_or((Self::Session, key))
+        for (prefix, scope) in prefixes {
+            if let Some(name) = key.strip_prefix(prefix) {
+                return (scope, name);
+            }
+        }
+        (Self::Session, key)
     }
 }

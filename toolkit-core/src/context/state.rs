@@ -134,25 +134,31 @@ impl State {
     /// run take precedence. Values of the calling registry are added if `needs` requires them and this state
     /// has none of the same type.
     pub(crate) fn in_call(self: &Arc<Self>, needs: &[StateNeed], of_call: &Self) -> Arc<Self> {
-        let is_needed =
-            |id: &TypeId| needs.iter().any(|need| !need.is_optional && !need.is_met && (need.id)() == *id);
-        let mut taken =
-            of_call.values.iter().filter(|(id, value)| value.is_of_run || is_needed(id)).peekable();
-        if taken.peek().is_none() {
-            return self.clone();
+        let mut extended = None;
+        for (id, value) in &of_call.values {
+            if value.is_of_run
+                || needs.iter().any(|need| !need.is_optional && !need.is_met && (need.id)() == *id)
+            {
+                extended.get_or_insert_with(|| self.values.clone()).insert(*id, value.clone());
+            }
         }
-        let mut values = self.values.clone();
-        values.extend(taken.map(|(id, value)| (*id, value.clone())));
-        Arc::new(Self { values, of_run: BTreeSet::new() })
+        match extended {
+            Some(values) => Arc::new(Self { values, of_run: BTreeSet::new() }),
+            None => self.clone(),
+        }
     }
 
     /// Returns the values that a tool with these needs may read: all values of its registry, and the needed values of
     /// the run.
     #[cfg(feature = "cache")]
     pub(crate) fn seen_by(&self, needs: &[StateNeed]) -> SeenState {
-        let is_seen = |id: &TypeId| needs.iter().any(|need| (need.id)() == *id);
-        let seen = self.values.iter().filter(|(id, shared)| !shared.is_of_run || is_seen(id));
-        SeenState(seen.map(|(_, shared)| Arc::downgrade(&shared.value)).collect())
+        let mut seen = Vec::new();
+        for (id, shared) in &self.values {
+            if !shared.is_of_run || needs.iter().any(|need| (need.id)() == *id) {
+                seen.push(Arc::downgrade(&shared.value));
+            }
+        }
+        SeenState(seen)
     }
 
     /// Adds the run state declarations of `other`.

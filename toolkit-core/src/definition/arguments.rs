@@ -65,8 +65,9 @@ impl Arguments {
         for transform in &transforms {
             let argument = transform.argument.as_str();
             let is_new = changed.insert(argument);
-            let faults = faults(definition, &names, transform).into_iter();
-            faults.for_each(|message| problem(argument, message));
+            for message in faults(definition, &names, transform) {
+                problem(argument, message);
+            }
             if !is_new {
                 problem(argument, "it is changed twice; say all in one place".to_owned());
             }
@@ -87,8 +88,9 @@ impl Arguments {
         if definition.contract().is_ok_and(Contract::is_of_type) && takes_any_name(root) {
             let message = "the arguments type takes any name, so it may know this argument by an alias; take the \
                            other names in a map of its own, without `flatten`";
-            let hidden = changes.0.iter().filter(|change| change.hidden);
-            hidden.for_each(|change| problem(&change.argument, message.to_owned()));
+            for change in changes.0.iter().filter(|change| change.hidden) {
+                problem(&change.argument, message.to_owned());
+            }
         }
         BuildError::unless_empty(problems)?;
         let schema = schema::transformed(root, &changes).map_err(|(argument, why)| fault(&argument, why))?;
@@ -115,9 +117,13 @@ impl Arguments {
     /// Converts `arguments` from the tool's names to the names for the model and drops hidden arguments.
     pub(super) fn as_shown(&self, arguments: Value) -> Value {
         let Value::Object(members) = arguments else { return arguments };
-        let shown = members.into_iter();
-        let shown = shown.filter_map(|(name, value)| Some((self.changes.shown_as(&name)?.to_owned(), value)));
-        Value::Object(shown.collect())
+        let mut shown = Map::new();
+        for (name, value) in members {
+            if let Some(name) = self.changes.shown_as(&name) {
+                shown.insert(name.to_owned(), value);
+            }
+        }
+        Value::Object(shown)
     }
 
     /// Returns the lane argument after the transforms. `definition` is the definition before the transforms.
@@ -127,22 +133,14 @@ impl Arguments {
             return Some(argument);
         };
         let name = change.argument.as_str();
-        // The value in the normal form of the arguments, with the defaults inside of it.
-        let normal = |value: &Value| {
-            let root = &definition.parameters;
-            let schema = root.get("properties").and_then(|names| names.get(name)).unwrap_or(&Value::Null);
-            let text = value.to_string();
-            let normal = definition.contract().ok()?.normal(SchemaRef::new(root, schema), &text);
-            normal.parse().ok()
-        };
+        let property = definition.parameters.get("properties").and_then(|names| names.get(name));
         let default = match (&change.supply, argument.default) {
-            (Some(Supply::Fixed(value)), _) => normal(value),
+            (Some(Supply::Fixed(value)), _) => normal(definition, property, value),
             // A hidden argument is missing from the published schema, so the tool's own default is read from the schema
             // before the transforms.
             (None, None) if change.hidden => {
-                let property = definition.parameters.get("properties").and_then(|names| names.get(name));
                 let default = property.and_then(|property| property.get("default"));
-                default.and_then(normal)
+                default.and_then(|default| normal(definition, property, default))
             }
             (_, default) => default,
         };
@@ -202,6 +200,13 @@ impl ArgumentTransform {
     }
 }
 
+/// Returns the value of an argument in the normal form, with the defaults inside of it.
+fn normal(definition: &ToolDefinition, property: Option<&Value>, value: &Value) -> Option<Value> {
+    let schema = SchemaRef::new(&definition.parameters, property.unwrap_or(&Value::Null));
+    let text = value.to_string();
+    serde_json::from_str(&definition.contract().ok()?.normal(schema, &text)).ok()
+}
+
 fn takes(root: &Value, argument: &str, value: &Value) -> bool {
     demands(root, argument).into_iter().all(|schema| accepts(root, schema, value))
 }
@@ -240,10 +245,13 @@ fn faults(definition: &ToolDefinition, names: &BTreeSet<&str>, transform: &Argum
         && !takes(root, argument, value)
     {
         // The message must not show the value: values supplied by the program may be secrets.
-        let expected = demands(root, argument).into_iter().find(|schema| !accepts(root, schema, value));
-        let expected = expected.and_then(|schema| describe(SchemaRef::new(root, schema)));
-        let expected = expected.map_or_else(String::new, |expected| format!("; it must be {expected}"));
-        faults.push(format!("the tool does not take this value{expected}"));
+        let mut message = "the tool does not take this value".to_owned();
+        if let Some(demand) = demands(root, argument).into_iter().find(|schema| !accepts(root, schema, value))
+            && let Some(expected) = describe(SchemaRef::new(root, demand))
+        {
+            message.push_str(&format!("; it must be {expected}"));
+        }
+        faults.push(message);
     }
     faults
 }

@@ -196,8 +196,12 @@ impl Tool for DynamicTool {
     }
 
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
-        match self.read(arguments, context).and_then(|args| context.end_check().map(|()| args)) {
-            Ok(args) => (self.handler)(args, context),
+        let args = match self.read(arguments, context) {
+            Ok(args) => args,
+            Err(error) => return ToolFuture::ready(Err(error)),
+        };
+        match context.end_check() {
+            Ok(()) => (self.handler)(args, context),
             Err(error) => ToolFuture::ready(Err(error)),
         }
     }
@@ -215,14 +219,15 @@ fn wrong_schema(
     which: &str,
     defined_at: Option<Location>,
 ) -> BuildError {
-    let problem = |error: SchemaError| {
+    let mut problems = Vec::with_capacity(faults.len());
+    for error in faults {
         let fault = ToolFault::InvalidSchema {
             path: error.path().to_owned(),
             message: format!("{which}{}", error.message()),
         };
-        BuildProblem::of_tool(name, defined_at, fault)
-    };
-    faults.into_iter().map(problem).collect()
+        problems.push(BuildProblem::of_tool(name, defined_at, fault));
+    }
+    problems.into_iter().collect()
 }
 
 #[cfg(test)]

@@ -54,8 +54,7 @@ impl OutputSchema {
     }
 
     pub(super) fn get(&self) -> Option<&Value> {
-        let make = || self.of_type.and_then(|of_type| of_type.schema).and_then(output_schema);
-        self.made.get_or_init(make).as_ref()
+        self.made.get_or_init(|| self.of_type?.schema.and_then(output_schema)).as_ref()
     }
 
     /// Returns the form of the output, which is JSON if there is a schema.

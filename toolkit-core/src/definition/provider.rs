@@ -116,8 +116,11 @@ impl ProvidedTool {
     #[must_use]
     pub fn all(provider: impl ToolProvider) -> Vec<Self> {
         let provider: Arc<dyn ToolProvider> = Arc::new(provider);
-        let tool = |definition| Self { definition, provider: provider.clone() };
-        provider.tools().into_iter().map(tool).collect()
+        let mut tools = Vec::new();
+        for definition in provider.tools() {
+            tools.push(Self { definition, provider: provider.clone() });
+        }
+        tools
     }
 }
 

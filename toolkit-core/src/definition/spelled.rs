@@ -4,7 +4,7 @@ use super::ToolDefinition;
 use super::call_reason::CALL_REASON;
 use crate::args::ObjectText;
 use crate::name::{NameRule, WireNames};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use toolkit_schema::__private::rename_members;
 use toolkit_schema::keyword::subschemas;
 
@@ -39,8 +39,11 @@ pub(crate) fn has_refused_parameter(definition: &ToolDefinition) -> bool {
 fn each_name<'a>(parameters: &'a Value, visit: &mut dyn FnMut(&'a str)) {
     let mut open = vec![parameters];
     while let Some(schema) = open.pop() {
-        let properties = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys);
-        properties.for_each(|name| visit(name));
+        if let Some(Value::Object(properties)) = schema.get("properties") {
+            for name in properties.keys() {
+                visit(name);
+            }
+        }
         open.extend(subschemas(schema).map(|inside| inside.schema));
     }
 }

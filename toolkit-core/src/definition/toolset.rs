@@ -64,8 +64,12 @@ impl<T: ToolsetWithoutExtends> Toolset for T {
     /// Returns the methods of the block, then the methods of blocks with `#[toolset(extends)]`.
     fn tools(self: Arc<Self>) -> Vec<Arc<dyn Tool>> {
         let receiver: Receiver = self;
-        let more = inventory::iter::<MoreTools>().filter(|more| (more.owner)() == TypeId::of::<T>());
-        let mut more: Vec<FunctionTool> = more.flat_map(|more| (more.tools)(&receiver)).collect();
+        let mut more = Vec::new();
+        for block in inventory::iter::<MoreTools>() {
+            if (block.owner)() == TypeId::of::<T>() {
+                more.extend((block.tools)(&receiver));
+            }
+        }
         // The linker lists the blocks in varying order.
         sort_by(&mut more, |one, other| place(one.definition()).cmp(&place(other.definition())));
         let tools = (T::TOOLS)(&receiver).into_iter().chain(more);

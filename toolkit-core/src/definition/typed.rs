@@ -23,8 +23,10 @@ impl TypedTool {
         let unpublished = unpublished(&definition.metadata);
         let schema = &mut definition.parameters;
         args::close(schema, unpublished == Unpublished::Refused);
-        let contract = Contract::of_type(schema, unpublished);
-        let contract = no_object(schema).map_or(contract, Err);
+        let contract = match no_object(schema) {
+            Some(fault) => Err(fault),
+            None => Contract::of_type(schema, unpublished),
+        };
         let aliases = &mut definition.aliases;
         for param in &params {
             for alias in param.aliases() {
@@ -84,14 +86,13 @@ fn unpublished(metadata: &ToolMetadata) -> Unpublished {
 /// Returns a fault if the parameters schema accepts no object.
 fn no_object(schema: &Value) -> Option<Fault> {
     let ty = schema.get("type")?;
-    let is_object =
-        ty == "object" || ty.as_array().is_some_and(|types| types.iter().any(|ty| ty == "object"));
-    let message = || {
-        format!(
-            "arguments are an object, but this type is {ty}; with `flatten`, the type is a struct or a map"
-        )
-    };
-    (!is_object).then(|| ("#".to_owned(), message()))
+    if ty == "object" || ty.as_array().is_some_and(|types| types.iter().any(|ty| ty == "object")) {
+        return None;
+    }
+    let message = format!(
+        "arguments are an object, but this type is {ty}; with `flatten`, the type is a struct or a map"
+    );
+    Some(("#".to_owned(), message))
 }
 
 macro_rules! inner_setters {

@@ -227,12 +227,14 @@ impl Extend<ToolCall> for Batch {
         let runtime = Handle::try_current().ok();
         if self.shared.settings.bus.has_listeners() {
             let prepared: Vec<PreparedCall> = calls.map(|call| self.prepare(call)).collect();
-            prepared.into_iter().for_each(|call| self.spawn(call, runtime.as_ref()));
-        } else {
-            calls.for_each(|call| {
-                let call = self.prepare(call);
+            for call in prepared {
                 self.spawn(call, runtime.as_ref());
-            });
+            }
+        } else {
+            for call in calls {
+                let prepared = self.prepare(call);
+                self.spawn(prepared, runtime.as_ref());
+            }
         }
     }
 }

@@ -66,11 +66,16 @@ impl Dispatcher {
     pub fn warnings(&self) -> Vec<BuildProblem> {
         let registry = self.registry();
         let names: Vec<&ToolName> = registry.all_definitions().map(|definition| &definition.name).collect();
-        let patterns = self.settings.middleware.iter().flat_map(Middleware::tool_patterns);
-        let patterns = patterns.filter(|pattern| !registry.search_names().contains(pattern));
-        let patterns = patterns.filter_map(|pattern| NamePattern::new(pattern).ok());
-        let named = patterns.filter_map(|pattern| pattern.unknown_name("tool named by middleware", &names));
-        named.chain(self.rules_without_tools(&registry)).collect()
+        let mut warnings = Vec::new();
+        for pattern in self.settings.middleware.iter().flat_map(Middleware::tool_patterns) {
+            if registry.search_names().contains(&pattern) {
+                continue;
+            }
+            let Ok(pattern) = NamePattern::new(pattern) else { continue };
+            warnings.extend(pattern.unknown_name("tool named by middleware", &names));
+        }
+        warnings.extend(self.rules_without_tools(&registry));
+        warnings
     }
 
     /// Returns the tools for calls that start now. The first time and after each change, logs the

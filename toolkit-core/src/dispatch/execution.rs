@@ -120,12 +120,14 @@ impl Execution {
             }
         };
         let finished = async {
-            (&mut thread.0).await.unwrap_or_else(|lost| {
-                Err(match lost.try_into_panic() {
-                    Ok(payload) => PanicText::new(payload).of_call(context),
-                    Err(_) => ToolError::cancelled(context.known_name()),
-                })
-            })
+            let lost = match (&mut thread.0).await {
+                Ok(outcome) => return outcome,
+                Err(lost) => lost,
+            };
+            match lost.try_into_panic() {
+                Ok(payload) => Err(PanicText::new(payload).of_call(context)),
+                Err(_) => Err(ToolError::cancelled(context.known_name())),
+            }
         };
         let outcome = GuardedFuture::new(Box::pin(finished), context, self.timeout).await;
         self.add(started.elapsed());

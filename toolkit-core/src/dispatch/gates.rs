@@ -2,6 +2,7 @@
 
 use super::sync::{Mutex, MutexGuard};
 use foldhash::fast::RandomState;
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -81,10 +82,13 @@ impl Gates {
         }
         let (admitted, permit) = oneshot::channel();
         let Gate { order, queues, .. } = gate;
-        let queue = queues.entry(batch).or_insert_with(|| {
-            order.push_back(batch);
-            Queue::default()
-        });
+        let queue = match queues.entry(batch) {
+            Entry::Occupied(queue) => queue.into_mut(),
+            Entry::Vacant(vacant) => {
+                order.push_back(batch);
+                vacant.insert(Queue::default())
+            }
+        };
         queue.waiting.push_back(Waiting { limit, admitted });
         drop(gates);
         Err(Place { gates: self.clone(), resource, batch, is_admitted: false, permit })
@@ -128,8 +132,14 @@ impl Gates {
     /// Returns the number of permits held or waited for.
     #[cfg(test)]
     fn in_use(&self) -> usize {
-        let waiting = |gate: &Gate| gate.queues.values().map(|queue| queue.waiting.len()).sum::<usize>();
-        self.lock().values().map(|gate| gate.inside + waiting(gate)).sum()
+        let mut count = 0;
+        for gate in self.lock().values() {
+            count += gate.inside;
+            for queue in gate.queues.values() {
+                count += queue.waiting.len();
+            }
+        }
+        count
     }
 }
 

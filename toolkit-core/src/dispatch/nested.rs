@@ -17,17 +17,16 @@ use std::time::Duration;
 /// and actions then become part of the outer call.
 impl ToolProvider for Dispatcher {
     fn tools(&self) -> Vec<ToolDefinition> {
-        self.registry()
-            .iter_definitions()
-            .map(|definition| {
-                let mut definition = definition.clone().without_state_needs();
-                // This dispatcher retries and limits each attempt itself. The outer dispatcher must not repeat the
-                // retries, and the limit of one attempt must not end the others.
-                definition.metadata.retries = 0;
-                definition.metadata.timeout = definition.metadata.timeout.map(|_| Duration::MAX);
-                definition
-            })
-            .collect()
+        let mut definitions = Vec::new();
+        for definition in self.registry().iter_definitions() {
+            let mut outer = definition.clone().without_state_needs();
+            // This dispatcher retries and limits each attempt itself. The outer dispatcher must not repeat the
+            // retries, and the limit of one attempt must not end the others.
+            outer.metadata.retries = 0;
+            outer.metadata.timeout = outer.metadata.timeout.map(|_| Duration::MAX);
+            definitions.push(outer);
+        }
+        definitions
     }
 
     fn handle<'a>(&'a self, call: ToolCall, context: &'a ToolContext) -> ToolFuture<'a> {
@@ -36,9 +35,12 @@ impl ToolProvider for Dispatcher {
             let run = self.run.as_ref();
             let outer = if run.is_none() { context.nested_run() } else { None };
             // The approval of a call does not hold for other calls that its tool makes.
-            let is_same = context.call_id() == Some(&call.id);
-            let decided = context.extension().filter(|_| is_same);
-            let decided = decided.map(|DecidedApproval(approval)| Box::new(approval.clone()));
+            let mut decided = None;
+            if context.call_id() == Some(&call.id)
+                && let Some(DecidedApproval(approval)) = context.extension()
+            {
+                decided = Some(Box::new(approval.clone()));
+            }
             let run_or_outer = run.or(outer.as_ref());
             let (result, ()) =
                 self.run_one(&self.snapshot(), call, cancellation, run_or_outer, decided, |_| ()).await;

@@ -42,8 +42,7 @@ pub(super) struct Numbering {
 
 impl Preparation<'_> {
     fn batch(&mut self) -> Arc<u64> {
-        let next = || Arc::new(self.settings.gates.next_batch());
-        self.numbering.batch.get_or_insert_with(next).clone()
+        self.numbering.batch.get_or_insert_with(|| Arc::new(self.settings.gates.next_batch())).clone()
     }
 
     /// Prepares a call: looks up the tool, removes the model's reason from the arguments, queues the call
@@ -57,22 +56,29 @@ impl Preparation<'_> {
             Some(run) if self.decided.is_none() => decided(run, &id, &name, arguments.as_str()),
             _ => self.decided.take(),
         };
-        let target = guarded(|| registry.target(&name, arguments.as_str()));
-        let mut target = target.unwrap_or_else(|PanicText(text)| Err(ToolError::panicked(&name, &text)));
-        let mut rewritten = target.as_mut().ok().and_then(|target| target.rewritten.take());
+        let mut target = match guarded(|| registry.target(&name, arguments.as_str())) {
+            Ok(target) => target,
+            Err(PanicText(text)) => Err(ToolError::panicked(&name, &text)),
+        };
+        let mut rewritten = match &mut target {
+            Ok(target) => target.rewritten.take(),
+            Err(_) => None,
+        };
         if let Some(own) = rewritten.as_mut().and_then(|rewritten| rewritten.arguments.take()) {
             arguments = own.into();
         }
         let definition = target.as_ref().ok().map(|target| target.definition);
         let contents = self.settings.bus.includes_contents();
         let span = CallSpan::new(definition, &name, &id, contents.then(|| arguments.as_str()));
-        let guard = self.settings.bus.has_listeners().then(|| {
+        let mut guard = None;
+        if self.settings.bus.has_listeners() {
             let tool = definition.map_or(&*name, |definition| definition.name.as_str());
             let call_reason = rewritten.as_ref().and_then(|rewritten| rewritten.call_reason.as_deref());
-            self.queued(position, tool, &id, &arguments, call_reason)
-        });
-        let work = target.and_then(|target| self.work(&target, arguments));
-        let work = work.map_err(|error| self.settings.failure(&name, error));
+            guard = Some(self.queued(position, tool, &id, &arguments, call_reason));
+        }
+        let work = target
+            .and_then(|target| self.work(&target, arguments))
+            .map_err(|error| self.settings.failure(&name, error));
         PreparedCall { position, id, name, extras, rewritten, decided, work, cancellation, guard, span }
     }
 
@@ -84,9 +90,10 @@ impl Preparation<'_> {
         let limit = self.settings.limit(metadata, self.registry.timeout());
         let path = if self.settings.needs_schedule(metadata) {
             // Reading the lane from the arguments runs code of the tool, which may panic.
-            let scheduled = guarded(|| self.schedule(tool, definition, limit, arguments));
-            let panicked = |PanicText(text)| ToolError::panicked(definition.name.as_str(), &text);
-            CallPath::Scheduled(scheduled.map_err(panicked)?)
+            match guarded(|| self.schedule(tool, definition, limit, arguments)) {
+                Ok(scheduled) => CallPath::Scheduled(scheduled),
+                Err(PanicText(text)) => return Err(ToolError::panicked(definition.name.as_str(), &text)),
+            }
         } else {
             CallPath::Inline { tool: tool.clone(), limit, arguments }
         };

@@ -62,10 +62,11 @@ pub(super) struct Ended {
 impl PreparedCall {
     /// Returns the tool of the call. Returns `None` if the call cannot run.
     pub(super) fn tool(&self) -> Option<&Arc<dyn Tool>> {
-        self.work.as_ref().ok().map(|work| match &work.path {
-            CallPath::Inline { tool, .. } => tool,
-            CallPath::Scheduled(call) => &call.execution.tool,
-        })
+        let Ok(work) = &self.work else { return None };
+        match &work.path {
+            CallPath::Inline { tool, .. } => Some(tool),
+            CallPath::Scheduled(call) => Some(&call.execution.tool),
+        }
     }
 
     /// Runs the call. The future can be dropped at any time and does not panic.
@@ -89,7 +90,7 @@ impl PreparedCall {
                     let id = Some(self.id.clone());
                     let token = self.cancellation.clone();
                     let context = ToolContext::of_call(tool_name.clone(), id, token, state, extras);
-                    let (outcome, duration) = match path {
+                    let (returned, duration) = match path {
                         CallPath::Inline { tool, limit, arguments } => {
                             let started = Instant::now();
                             let outcome =
@@ -103,11 +104,11 @@ impl PreparedCall {
                             (call.run(&context, self.position).await, call.execution.running_time())
                         }
                     };
-                    let actions = context.end(outcome.is_ok());
-                    let outcome = outcome.map_err(|error| settings.failure(context.known_name(), error));
+                    let actions = context.end(returned.is_ok());
+                    let complete = returned.map_err(|error| settings.failure(context.known_name(), error));
                     let outcome = match *max_result_size {
-                        Some(limit) => settings.truncated(limit, &context, outcome).await,
-                        None => outcome,
+                        Some(limit) => settings.truncated(limit, &context, complete).await,
+                        None => complete,
                     };
                     Ended { outcome, actions, duration }
                 }

@@ -212,11 +212,11 @@ impl BuildProblem {
         name: &str,
         known: impl IntoIterator<Item = &'a str>,
     ) -> Self {
-        let known: Vec<&str> = known.into_iter().collect();
+        let names: Vec<&str> = known.into_iter().collect();
         let nearest: Vec<String> =
-            nearest(name, known.iter().copied()).into_iter().map(str::to_owned).collect();
-        let listed = if nearest.is_empty() { known.len().min(10) } else { 0 };
-        let known = known.into_iter().take(listed).map(str::to_owned).collect();
+            nearest(name, names.iter().copied()).into_iter().map(str::to_owned).collect();
+        let listed = if nearest.is_empty() { names.len().min(10) } else { 0 };
+        let known = names.into_iter().take(listed).map(str::to_owned).collect();
         Self::Unknown { what, name: name.to_owned(), nearest, known }
     }
 
@@ -231,8 +231,10 @@ impl BuildProblem {
         sort_by(&mut tools, Ord::cmp);
         tools.dedup();
         let meant = tools.iter().filter(|tool| is_method_of(name, tool));
-        Self::bare_name(what, name, meant.copied())
-            .unwrap_or_else(|| Self::unknown(what, name, tools.iter().map(|tool| tool.as_str())))
+        match Self::bare_name(what, name, meant.copied()) {
+            Some(problem) => problem,
+            None => Self::unknown(what, name, tools.iter().map(|tool| tool.as_str())),
+        }
     }
 
     /// Creates an [`Unknown`](Self::Unknown) problem for a name without its namespace. It suggests up to three of the
@@ -309,9 +311,10 @@ impl fmt::Display for BuildProblem {
                 At(second)
             ),
             Self::CratesClash { name, definitions } => {
-                let place =
-                    |(krate, at): &(String, Option<Location>)| format!("in crate `{krate}` (at {})", At(at));
-                let places: Vec<String> = definitions.iter().map(place).collect();
+                let mut places = Vec::with_capacity(definitions.len());
+                for (krate, at) in definitions {
+                    places.push(format!("in crate `{krate}` (at {})", At(at)));
+                }
                 write!(
                     f,
                     "tool `{name}` is defined {}; discover one of them with `Discovery::in_modules`, or all with `NameClash::NamespaceByCrate`",

@@ -22,8 +22,8 @@ impl EventMembers {
         let name: String = self.take("type")?;
         let since_1970 = Duration::from_millis(self.take("timestamp_ms")?);
         let time = SystemTime::UNIX_EPOCH.checked_add(since_1970).ok_or("`timestamp_ms` is too large")?;
-        let call = Value::Object(self.0.clone());
-        let mut call: EventCall = serde_json::from_value(call).map_err(|error| error.to_string())?;
+        let members = Value::Object(self.0.clone());
+        let mut call: EventCall = serde_json::from_value(members).map_err(|error| error.to_string())?;
         call.arguments = self.text("arguments")?;
         Ok(ToolEvent { time, call: Arc::new(call), kind: self.kind(&name)? })
     }

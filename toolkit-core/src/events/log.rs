@@ -1,7 +1,7 @@
 //! A log of ended calls, with filters.
 
 use super::{CallEnd, CallStatus, EventCall, LogStatistics, ToolEvent, ToolEventKind, flat};
-use crate::error::ErrorKind;
+use crate::error::{ErrorKind, ToolError};
 use crate::guard::lock;
 use serde::{Serialize, Serializer};
 use std::collections::VecDeque;
@@ -182,7 +182,7 @@ impl LogFilter {
 
     /// Keeps only failed calls with this kind of error.
     pub fn with_error(self, kind: ErrorKind) -> Self {
-        self.when(move |entry| entry.end.error.as_ref().is_some_and(|error| error.kind() == kind))
+        self.when(move |entry| entry.end.error.as_ref().map(ToolError::kind) == Some(kind))
     }
 
     /// Keeps only calls ended at `time` or later.
@@ -208,8 +208,12 @@ impl LogFilter {
 
     /// Returns the matching calls, latest first.
     fn select<'a>(&self, kept: &'a Kept) -> impl Iterator<Item = &'a LogEntry> {
-        let matches = |entry: &&LogEntry| self.conditions.iter().all(|condition| condition(entry));
-        kept.entries.iter().rev().filter(matches).take(self.limit.unwrap_or(usize::MAX))
+        let limit = self.limit.unwrap_or(usize::MAX);
+        kept.entries.iter().rev().filter(|entry| self.matches(entry)).take(limit)
+    }
+
+    fn matches(&self, entry: &LogEntry) -> bool {
+        self.conditions.iter().all(|condition| condition(entry))
     }
 }
 

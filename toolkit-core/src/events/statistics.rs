@@ -45,13 +45,16 @@ pub struct ToolStatistics {
 impl LogStatistics {
     pub(super) fn of<'a>(entries: impl Iterator<Item = &'a LogEntry>) -> Self {
         let mut all = Collected::default();
-        let mut by_tool = BTreeMap::<&str, Collected>::new();
+        let mut of_tools = BTreeMap::<&str, Collected>::new();
         for entry in entries {
             all.add(entry);
-            by_tool.entry(&entry.call.tool).or_default().add(entry);
+            of_tools.entry(&entry.call.tool).or_default().add(entry);
         }
-        let by_tool = by_tool.into_iter().map(|(tool, collected)| (tool.to_owned(), collected.finish()));
-        Self { all: all.finish(), by_tool: by_tool.collect() }
+        let mut by_tool = BTreeMap::new();
+        for (tool, collected) in of_tools {
+            by_tool.insert(tool.to_owned(), collected.finish());
+        }
+        Self { all: all.finish(), by_tool }
     }
 }
 

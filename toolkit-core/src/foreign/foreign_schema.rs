@@ -85,16 +85,18 @@ fn remove_faults(schema: &mut Value, notes: &mut Vec<Note>) -> Result<(), Note> 
             break;
         }
         for (path, reason) in found {
-            let removed = path.strip_prefix('#').and_then(|place| place.rsplit_once('/')).and_then(
-                |(place, keyword)| schema.pointer_mut(place)?.as_object_mut()?.shift_remove(keyword),
-            );
-            if removed.is_none() || round == ROUNDS {
+            if remove_keyword(schema, &path).is_none() || round == ROUNDS {
                 return Err(fault(format!("has a faulty schema, and was left out: {reason}")));
             }
             notes.push(fault(format!("has a schema with a fault at `{path}`, which was removed: {reason}")));
         }
     }
     Ok(())
+}
+
+fn remove_keyword(schema: &mut Value, path: &str) -> Option<Value> {
+    let (place, keyword) = path.strip_prefix('#')?.rsplit_once('/')?;
+    schema.pointer_mut(place)?.as_object_mut()?.shift_remove(keyword)
 }
 
 /// Returns a text with hidden characters that is a name or a choice: it cannot lose them, because the owner of the schema
@@ -122,12 +124,19 @@ fn hidden_choice(schema: &Value) -> Option<&str> {
 /// Returns a text with hidden characters in a value: a string or the name of a member.
 fn hidden_text(value: &Value) -> Option<&str> {
     match value {
-        Value::String(text) => Some(text.as_str()).filter(|text| hides_text(text)),
+        Value::String(text) if hides_text(text) => Some(text),
         Value::Array(items) => items.iter().find_map(hidden_text),
-        Value::Object(members) => members.iter().find_map(|(name, value)| {
-            let name = Some(name.as_str()).filter(|name| hides_text(name));
-            name.or_else(|| hidden_text(value))
-        }),
+        Value::Object(members) => {
+            for (name, value) in members {
+                if hides_text(name) {
+                    return Some(name);
+                }
+                if let Some(text) = hidden_text(value) {
+                    return Some(text);
+                }
+            }
+            None
+        }
         _ => None,
     }
 }
@@ -180,9 +189,14 @@ fn clean_value(value: &mut Value) {
 
 /// Returns the first reference to another document.
 fn remote_reference(schema: &Value) -> Option<&str> {
-    let references = REFERENCES.iter().filter_map(|keyword| schema.get(keyword)?.as_str());
-    let mut remote = references.filter(|reference| !reference.starts_with('#'));
-    remote.next().or_else(|| subschemas(schema).find_map(|inside| remote_reference(inside.schema)))
+    for keyword in REFERENCES {
+        if let Some(Value::String(reference)) = schema.get(keyword)
+            && !reference.starts_with('#')
+        {
+            return Some(reference);
+        }
+    }
+    subschemas(schema).find_map(|inside| remote_reference(inside.schema))
 }
 
 #[cfg(test)]

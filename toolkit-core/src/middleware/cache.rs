@@ -107,19 +107,22 @@ impl Cache {
     /// outcome, to be set by the caller.
     fn answer(&self, key: &CallKey, tool: &Arc<dyn Tool>) -> SharedOutcome {
         let mut entries = self.entries();
-        if let Some(entry) = entries.get(key) {
-            let is_good = entry.answer.get().is_none_or(|shared| {
-                shared.outcome.is_ok() && self.time_to_live.is_none_or(|limit| shared.at.elapsed() < limit)
-            });
-            let is_same = std::ptr::addr_eq(entry.tool.as_ptr(), Arc::as_ptr(tool));
-            if is_good && is_same {
-                return entry.answer.clone();
-            }
+        if let Some(entry) = entries.get(key)
+            && std::ptr::addr_eq(entry.tool.as_ptr(), Arc::as_ptr(tool))
+            && self.is_valid(&entry.answer)
+        {
+            return entry.answer.clone();
         }
         let entry = CachedOutcome { tool: Arc::downgrade(tool), answer: Arc::default() };
         let answer = entry.answer.clone();
         entries.put(key.clone(), entry);
         answer
+    }
+
+    /// Returns whether an outcome is still to be set, or is a success that has not expired.
+    fn is_valid(&self, answer: &SharedOutcome) -> bool {
+        let Some(shared) = answer.get() else { return true };
+        shared.outcome.is_ok() && self.time_to_live.is_none_or(|limit| shared.at.elapsed() < limit)
     }
 
     /// Removes the entry for `key`, unless another outcome has replaced `answer` in the entry.

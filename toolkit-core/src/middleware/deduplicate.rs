@@ -89,18 +89,22 @@ impl Middleware for Deduplicate {
 }
 
 fn repeated(outcome: Outcome) -> Outcome {
-    let warned = |text: &str| match text {
-        "" => Deduplicate::WARNING.to_owned(),
-        text => format!("{text}\n{}", Deduplicate::WARNING),
-    };
     match outcome {
         Ok(output) => {
-            let message = warned(output.message());
+            let message = with_warning(output.message());
             Ok(ToolOutput::with_message(output, message))
         }
         Err(error) => {
-            let message = warned(error.message());
+            let message = with_warning(error.message());
             Err(ToolError::with_message(error, message))
         }
+    }
+}
+
+fn with_warning(message: &str) -> String {
+    if message.is_empty() {
+        Deduplicate::WARNING.to_owned()
+    } else {
+        format!("{message}\n{}", Deduplicate::WARNING)
     }
 }

@@ -266,14 +266,13 @@ impl Permissions {
     /// ```
     #[must_use]
     pub fn overruled<'a>(&self, tools: impl IntoIterator<Item = &'a ToolDefinition>) -> Vec<&'a ToolName> {
-        let is_overruled = |definition: &ToolDefinition| {
-            let mut rules = self.rules.iter().filter(|rule| rule.may_apply(definition));
-            let first = rules.find(|rule| !rule.is_narrow());
-            first.is_some_and(|first| {
-                rules.any(|later| !later.is_for_all() && later.strictness() > first.strictness())
-            })
-        };
-        tools.into_iter().filter(|tool| is_overruled(tool)).map(|tool| &tool.name).collect()
+        tools.into_iter().filter(|tool| self.is_overruled(tool)).map(|tool| &tool.name).collect()
+    }
+
+    fn is_overruled(&self, definition: &ToolDefinition) -> bool {
+        let mut rules = self.rules.iter().filter(|rule| rule.may_apply(definition));
+        let Some(first) = rules.find(|rule| !rule.is_narrow()) else { return false };
+        rules.any(|later| !later.is_for_all() && later.strictness() > first.strictness())
     }
 
     /// Returns whether any rule for this tool has a condition on arguments.
@@ -348,18 +347,16 @@ impl Middleware for Permissions {
             return Err(denied(request, &reason));
         }
         // Rules with conditions and approvers only receive calls that can run.
-        let read = |request: &ToolRequest| -> Result<Value, ToolError> {
-            request.validate()?;
-            request.arguments_value().cloned()
-        };
         let has_conditions = self.has_conditions(request.definition());
-        let arguments = if has_conditions { read(request)? } else { Value::Null };
+        let mut arguments = if has_conditions { request.valid_arguments()? } else { Value::Null };
         let reason = match self.decide(request.definition(), &arguments) {
             Permission::Allow => return Ok(()),
             Permission::Deny(reason) => return Err(denied(request, reason)),
             Permission::Ask(reason) => reason.clone(),
         };
-        let arguments = if has_conditions { arguments } else { read(request)? };
+        if !has_conditions {
+            arguments = request.valid_arguments()?;
+        }
         let tool = request.definition().name.clone();
         let grants = request.context().run().map_or(&self.without_run, RunContext::grants).clone();
         // Without a run, batches may belong to different users, so the calls of a batch wait only for each

@@ -78,17 +78,21 @@ impl CallArguments {
     }
 
     fn value(&self) -> &Result<Value, ToolError> {
-        self.value.get_or_init(|| {
-            let normal = self.normal().map_err(Clone::clone)?;
-            let definition = self.tool.definition();
-            let rounded = definition.contract()?.rounded(normal);
-            if rounded.is_empty() { parse_value(normal) } else { Err(ToolError::invalid_arguments(rounded)) }
-        })
+        self.value.get_or_init(|| self.parse())
+    }
+
+    fn parse(&self) -> Result<Value, ToolError> {
+        let normal = self.normal().map_err(Clone::clone)?;
+        let rounded = self.tool.definition().contract()?.rounded(normal);
+        if rounded.is_empty() { parse_value(normal) } else { Err(ToolError::invalid_arguments(rounded)) }
     }
 
     fn canonical(&self) -> Option<&str> {
-        let write = || canonical_json(self.normal().ok()?).ok();
-        self.canonical.get_or_init(|| write().map(Into::into)).as_deref()
+        self.canonical.get_or_init(|| self.write_canonical()).as_deref()
+    }
+
+    fn write_canonical(&self) -> Option<Box<str>> {
+        canonical_json(self.normal().ok()?).ok().map(Into::into)
     }
 }
 
@@ -102,6 +106,12 @@ impl ToolRequest {
         fixed_registry: Option<Arc<ToolRegistry>>,
     ) -> Self {
         Self { tool, arguments, context, position, batch, fixed_registry }
+    }
+
+    /// Returns the arguments of a call that can run.
+    pub(super) fn valid_arguments(&self) -> Result<Value, ToolError> {
+        self.validate()?;
+        self.arguments_value().cloned()
     }
 
     /// Returns the registry of the dispatcher, or `None` if it is live.

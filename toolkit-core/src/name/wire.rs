@@ -102,7 +102,7 @@ impl NameRule {
     /// The result may be too long or empty.
     #[must_use]
     pub fn plain(&self, name: &str) -> String {
-        let plain: String = name.chars().map(|c| if self.accepts_char(c) { c } else { '_' }).collect();
+        let plain = name.replace(|c| !self.accepts_char(c), "_");
         if plain.starts_with(|c| !self.accepts_first(c)) { format!("_{plain}") } else { plain }
     }
 

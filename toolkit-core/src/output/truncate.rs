@@ -181,8 +181,8 @@ async fn note(sink: &dyn DynSink, full: FullOutput, given_up: impl Future<Output
     let stored = poll_fn(|cx| match storing.as_mut().poll(cx) {
         Poll::Ready(stored) => Poll::Ready(Some(stored)),
         Poll::Pending => given_up.as_mut().poll(cx).map(|()| None),
-    });
-    let stored = stored.await;
+    })
+    .await;
     discard(storing);
     match stored {
         Some(Ok(Ok(place))) => format!(", full output: {place}"),

@@ -52,13 +52,13 @@ impl Escapes {
 
 /// Returns the part of the source that a part of the decoded text comes from.
 pub(super) fn place(steps: &[EscapeEnd], decoded: &Range<usize>) -> Range<usize> {
-    let source = |at: usize| {
-        let before = steps.partition_point(|(end, _)| *end <= at);
-        let (end, source) =
-            before.checked_sub(1).and_then(|before| steps.get(before)).copied().unwrap_or_default();
-        source + (at - end)
-    };
-    source(decoded.start)..source(decoded.end)
+    source_of(steps, decoded.start)..source_of(steps, decoded.end)
+}
+
+fn source_of(steps: &[EscapeEnd], at: usize) -> usize {
+    let count = steps.partition_point(|(end, _)| *end <= at);
+    let (end, source) = count.checked_sub(1).and_then(|last| steps.get(last)).copied().unwrap_or_default();
+    source + (at - end)
 }
 
 /// Returns the character of an escape in JSON at the beginning of a text, and the length of the escape.
@@ -78,18 +78,23 @@ fn json_escape(text: &str) -> Option<(char, usize)> {
 
 /// Returns the character of `\u002f`, or of two escapes for the halves of a character.
 fn unicode_escape(text: &str) -> Option<(char, usize)> {
-    let unit = |at: usize| -> Option<u32> {
-        let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
-        let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        u32::from_str_radix(digits, 16).ok().filter(|_| is_hex)
-    };
-    let first = unit(0)?;
+    let first = utf16_unit(text, 0)?;
     if let Some(character) = char::from_u32(first) {
         return Some((character, 6));
     }
-    let halves = [u16::try_from(first).ok()?, u16::try_from(unit(6)?).ok()?];
+    let halves = [u16::try_from(first).ok()?, u16::try_from(utf16_unit(text, 6)?).ok()?];
     let character = char::decode_utf16(halves).next()?.ok()?;
     Some((character, 12))
+}
+
+/// Returns the number of the escape `\u002f` at an offset.
+fn utf16_unit(text: &str, at: usize) -> Option<u32> {
+    let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
+    if is_hex(digits) { u32::from_str_radix(digits, 16).ok() } else { None }
+}
+
+fn is_hex(digits: &str) -> bool {
+    digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Returns the character of `%2F`, or of several escapes for the bytes of a character.
@@ -114,7 +119,6 @@ pub(super) fn without_cut_escape(text: &str) -> &str {
         else {
             continue;
         };
-        let is_hex = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         let is_cut = matches!(end, "\\" | "\u{fffd}")
             || end.strip_prefix("\\u").is_some_and(|digits| digits.len() <= 4 && is_hex(digits))
             || end.strip_prefix('%').is_some_and(|digits| digits.len() <= 2 && is_hex(digits));

@@ -103,22 +103,29 @@ impl Discovery {
         registrations: impl IntoIterator<Item = &'a Registration>,
     ) -> Result<ToolRegistry, BuildError> {
         let all: Vec<&Registration> = registrations.into_iter().collect();
-        let unknown = self.modules.iter().filter(|module| !all.iter().any(|found| found.is_in(module)));
-        let problem = |module: &String| {
-            let known = distinct(all.iter().flat_map(|found| [found.krate(), found.module]));
-            BuildProblem::unknown("linked crate or module with tools", module, known)
-        };
-        let problems = unknown.map(problem);
-        BuildError::unless_empty(problems.collect())?;
+        let mut unknown = Vec::new();
+        for module in &self.modules {
+            if !all.iter().any(|found| found.is_in(module)) {
+                let known = distinct(all.iter().flat_map(|found| [found.krate(), found.module]));
+                unknown.push(BuildProblem::unknown("linked crate or module with tools", module, known));
+            }
+        }
+        BuildError::unless_empty(unknown)?;
 
-        let rank = |found: &Registration| self.modules.iter().position(|module| found.is_in(module));
-        let selected = all.into_iter().filter(|found| self.modules.is_empty() || rank(found).is_some());
-        let tools = selected.map(|found| (rank(found), found, (found.tool)()));
-        let tools: Vec<_> = tools.collect();
+        let mut tools: Vec<Selected<'_>> = Vec::new();
+        for found in all {
+            let rank = self.modules.iter().position(|module| found.is_in(module));
+            if self.modules.is_empty() || rank.is_some() {
+                tools.push((rank, found, (found.tool)()));
+            }
+        }
         let names: Vec<&ToolName> = tools.iter().map(|(.., tool)| &tool.definition().name).collect();
         let mut problems = self.filter.unmatched(&names);
-        let bare = self.filter.bare_names(&names).into_iter().filter(|bare| !problems.contains(bare));
-        problems.extend(bare.collect::<Vec<_>>());
+        for bare in self.filter.bare_names(&names) {
+            if !problems.contains(&bare) {
+                problems.push(bare);
+            }
+        }
         BuildError::unless_empty(problems)?;
         let mut found: Vec<Selected<'_>> =
             tools.into_iter().filter(|(.., tool)| self.filter.matches(tool.definition())).collect();
@@ -178,9 +185,11 @@ fn within_crate(krate: &str, name: &ToolName) -> Result<ToolName, NameError> {
 }
 
 fn crates_clash(name: &ToolName, tools: &[(&str, FunctionTool)]) -> BuildProblem {
-    let place =
-        |(krate, tool): &(&str, FunctionTool)| ((*krate).to_owned(), tool.definition().metadata.defined_at);
-    BuildProblem::CratesClash { name: name.to_string(), definitions: tools.iter().map(place).collect() }
+    let mut definitions = Vec::with_capacity(tools.len());
+    for (krate, tool) in tools {
+        definitions.push(((*krate).to_owned(), tool.definition().metadata.defined_at));
+    }
+    BuildProblem::CratesClash { name: name.to_string(), definitions }
 }
 
 impl ToolRegistry {

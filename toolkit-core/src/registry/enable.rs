@@ -91,9 +91,13 @@ impl ToolRegistry {
     pub fn disable_tags(&mut self, tags: TagMatch, reason: &str) -> Result<(), BuildError> {
         let tags_of_tools = self.all_definitions().flat_map(|definition| &definition.metadata.tags);
         let known = distinct(tags_of_tools.map(ToolTag::as_str));
-        let unknown = tags.tags().filter(|tag| tag.is_custom() && !known.contains(&tag.as_str()));
-        let problem = |name: &str| BuildProblem::unknown("tag", name, known.iter().copied());
-        BuildError::unless_empty(unknown.map(|tag| problem(tag.as_str())).collect())?;
+        let mut problems = Vec::new();
+        for tag in tags.tags() {
+            if tag.is_custom() && !known.contains(&tag.as_str()) {
+                problems.push(BuildProblem::unknown("tag", tag.as_str(), known.iter().copied()));
+            }
+        }
+        BuildError::unless_empty(problems)?;
         self.switches.tags.retain(|(known, _)| *known != tags);
         self.switches.tags.push((tags, reason.into()));
         self.apply_switches();
@@ -145,11 +149,12 @@ impl ToolRegistry {
 
     /// Returns the tool called `name`, disabled or not, or an error with the nearest names.
     pub(super) fn require_tool(&self, name: &str) -> Result<&Arc<dyn Tool>, BuildProblem> {
-        self.get_any(name).ok_or_else(|| {
-            let tools = self.tools.keys().map(|name| &**name);
-            let known = distinct(tools.chain(self.switches.tools.keys().map(|name| &**name)));
-            BuildProblem::unknown("tool", name, known)
-        })
+        if let Some(tool) = self.get_any(name) {
+            return Ok(tool);
+        }
+        let tools = self.tools.keys().map(|name| &**name);
+        let known = distinct(tools.chain(self.switches.tools.keys().map(|name| &**name)));
+        Err(BuildProblem::unknown("tool", name, known))
     }
 
     /// Returns the normalised namespace, or an error with the nearest names if neither a tool nor a rule has

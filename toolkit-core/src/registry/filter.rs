@@ -143,27 +143,35 @@ impl ToolFilter {
 
     /// Returns a problem for each included name or namespace that none of the `tools` has.
     pub(super) fn unmatched(&self, tools: &[&ToolName]) -> Vec<BuildProblem> {
-        let names = self.include.iter().flatten();
-        let names = names.filter_map(|pattern| pattern.unknown_name("tool", tools));
+        let mut problems = Vec::new();
+        for pattern in self.include.iter().flatten() {
+            problems.extend(pattern.unknown_name("tool", tools));
+        }
         let known = distinct(tools.iter().filter_map(|tool| tool.namespace()));
-        let namespaces = self.namespaces.iter().flatten().filter(|wanted| !known.contains(&wanted.as_str()));
-        let known = || known.iter().copied();
-        let namespaces = namespaces.map(|wanted| BuildProblem::unknown("namespace", wanted, known()));
-        names.chain(namespaces).collect()
+        for namespace in self.namespaces.iter().flatten() {
+            if !known.contains(&namespace.as_str()) {
+                problems.push(BuildProblem::unknown("namespace", namespace, known.iter().copied()));
+            }
+        }
+        problems
     }
 
     /// Returns whether a tool with this definition passes the filter.
     #[must_use]
     pub fn matches(&self, definition: &ToolDefinition) -> bool {
         let ToolDefinition { name, metadata, .. } = definition;
-        let has = |wanted: &TagMatch| wanted.matches(&metadata.tags);
-        let is_in =
-            |namespaces: &BTreeSet<String>| name.namespace().is_some_and(|own| namespaces.contains(own));
-        let fits = |pattern: &NamePattern| pattern.matches(name);
-        self.tags.iter().all(has)
-            && !self.without_tags.iter().any(has)
-            && self.namespaces.as_ref().is_none_or(is_in)
-            && self.include.as_ref().is_none_or(|patterns| patterns.iter().any(fits))
+        if let Some(namespaces) = &self.namespaces
+            && !name.namespace().is_some_and(|own| namespaces.contains(own))
+        {
+            return false;
+        }
+        if let Some(patterns) = &self.include
+            && !patterns.iter().any(|pattern| pattern.matches(name))
+        {
+            return false;
+        }
+        self.tags.iter().all(|tags| tags.matches(&metadata.tags))
+            && !self.without_tags.iter().any(|tags| tags.matches(&metadata.tags))
             && !self.exclude.iter().any(|pattern| pattern.restricts(name))
     }
 }

@@ -101,11 +101,14 @@ impl ToolRegistry {
         let mut coming = Self::from_tools(tools)?;
         coming.rename_all(|name| inside(name, namespace, separator))?;
         let namespace = normalize(namespace);
-        let taken = coming.entries().into_iter().filter_map(|entry| {
-            let known = self.get_any(entry.name().as_str())?.definition();
-            (known.name.namespace() != Some(&namespace)).then(|| known.duplicated_by(entry.tool.definition()))
-        });
-        BuildError::unless_empty(taken.collect())?;
+        let mut taken = Vec::new();
+        for entry in coming.entries() {
+            let Some(known) = self.get_any(entry.name().as_str()) else { continue };
+            if known.definition().name.namespace() != Some(&namespace) {
+                taken.push(known.definition().duplicated_by(entry.tool.definition()));
+            }
+        }
+        BuildError::unless_empty(taken)?;
         let mut changed = self.clone();
         changed.tools.retain(|name, entry| {
             entry.name().namespace() != Some(&namespace) || coming.tools.contains_key(name)

@@ -1,7 +1,7 @@
 //! The state that a program provides to the tools of a registry.
 
 use super::ToolRegistry;
-use crate::context::{RunContext, State, StateNeed};
+use crate::context::{RunContext, State};
 use crate::definition::ToolDefinition;
 use crate::error::{BuildError, BuildProblem, ToolFault};
 use std::sync::Arc;
@@ -111,12 +111,16 @@ impl ToolRegistry {
         definition: &'a ToolDefinition,
     ) -> impl Iterator<Item = (&'static str, BuildProblem)> + 'a {
         let state = self.state.as_deref();
-        let is_missing = move |need: &&StateNeed| !need.is_met && !state.is_some_and(|state| state.has(need));
-        definition.state_needs().iter().filter(is_missing).filter_map(move |need| {
+        definition.state_needs().iter().filter_map(move |need| {
+            if need.is_met || state.is_some_and(|state| state.has(need)) {
+                return None;
+            }
             let within = state.and_then(|state| state.pointer_around(need)).or(need.within);
+            if need.is_optional() && within.is_none() {
+                return None;
+            }
             let type_name = need.type_name();
-            let problem = || definition.problem(ToolFault::MissingState { type_name, within });
-            (!need.is_optional() || within.is_some()).then(|| (type_name, problem()))
+            Some((type_name, definition.problem(ToolFault::MissingState { type_name, within })))
         })
     }
 }

@@ -93,7 +93,9 @@ impl RenderCache {
     /// Returns a new cache for the changed registry. The rendered fragments of unchanged tools are reused.
     pub(super) fn renewed(&self) -> Self {
         let mut earlier = self.earlier.clone();
-        lock(&self.rendered.0).0.iter().cloned().for_each(|rendering| earlier.insert(rendering));
+        for rendering in lock(&self.rendered.0).0.iter() {
+            earlier.insert(rendering.clone());
+        }
         let earlier_index = self.index.get().or(self.earlier_index.as_ref()).cloned();
         Self { earlier, earlier_index, ..Self::default() }
     }
@@ -115,14 +117,14 @@ impl RenderCache {
 
     pub(super) fn names(&self, registry: &ToolRegistry, rule: NameRule) -> WireNames {
         let known = lock(&self.names.0).iter().find(|(known, _)| *known == rule).cloned();
-        if let Some((_, names)) = known {
-            return names;
+        if let Some((_, spelled)) = known {
+            return spelled;
         }
         // Disabled tools are included: disabling a tool must not change the spelling of another tool.
         let names = registry.all_definitions().map(|definition| definition.name.as_str());
-        let names = WireNames::new(rule, names.chain(registry.search_names().iter().copied()));
-        lock(&self.names.0).push((rule, names.clone()));
-        names
+        let spelled = WireNames::new(rule, names.chain(registry.search_names().iter().copied()));
+        lock(&self.names.0).push((rule, spelled.clone()));
+        spelled
     }
 
     /// Returns the search index. Only tools added or changed since the earlier index are indexed again.
@@ -154,13 +156,19 @@ impl RenderCache {
         if list_deferred && !client_search || registry.search.is_none() {
             return Cow::Borrowed(tools);
         }
-        let listed = tools.iter().filter(|tool| client_search || !tool.definition().metadata.defer);
-        // The provider loads the found tools and the model calls them by name, so `call_deferred` is not
-        // needed.
-        let is_needed =
-            |tool: &&Arc<dyn Tool>| !(client_search && tool.definition().name.as_str() == CALL_DEFERRED);
-        let search = registry.search_tools().iter().filter(is_needed);
-        let mut published: Vec<Arc<dyn Tool>> = listed.chain(search).cloned().collect();
+        let mut published = Vec::new();
+        for tool in tools {
+            if client_search || !tool.definition().metadata.defer {
+                published.push(tool.clone());
+            }
+        }
+        for tool in registry.search_tools() {
+            // The provider loads the found tools and the model calls them by name, so `call_deferred` is not
+            // needed.
+            if !client_search || tool.definition().name.as_str() != CALL_DEFERRED {
+                published.push(tool.clone());
+            }
+        }
         sort_by(&mut published, |a, b| a.definition().name.cmp(&b.definition().name));
         Cow::Owned(published)
     }

@@ -38,8 +38,8 @@ impl ToolRegistry {
         name: &str,
         arguments: Result<Cow<'_, str>, ToolError>,
     ) -> Result<ToolOutput, ToolError> {
-        let arguments = arguments?;
-        let mut target = self.target(name, &arguments)?;
+        let given = arguments?;
+        let mut target = self.target(name, &given)?;
         // No dispatcher has checked the registry.
         if let Some((type_name, problem)) = self.missing_state(target.definition).next() {
             return Err(ToolError::stateless(type_name).with_details(problem.to_string()));
@@ -47,8 +47,7 @@ impl ToolRegistry {
         let limit = target.definition.metadata.timeout.or(self.timeout);
         let Rewritten { arguments: rewritten, called_as, call_reason } = target.take_rewritten();
         let context = self.context_of(target.definition, called_as, call_reason);
-        let arguments = rewritten.as_deref().unwrap_or(&arguments);
-        run(&**target.tool, arguments, &context, limit).await
+        run(&**target.tool, rewritten.as_deref().unwrap_or(&given), &context, limit).await
     }
 
     /// Checks a call without running it. The check fails if there is no such tool or the tool refuses the

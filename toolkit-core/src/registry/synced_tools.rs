@@ -56,20 +56,22 @@ impl SyncedTools {
     pub fn update(&mut self, latest: impl IntoIterator<Item = Arc<dyn Tool>>) -> Vec<(ToolName, BuildError)> {
         let mut latest = by_name(latest);
         let known = &self.tools;
-        let gone = known.keys().filter(|name| !latest.contains_key(*name));
-        let is_unchanged = |name: &ToolName, tool: &Arc<dyn Tool>| {
-            known.get(name).is_some_and(|known| known.definition() == tool.definition())
-        };
-        let fresh = latest.iter().filter(|(name, tool)| !is_unchanged(name, tool));
-        let edits = gone.map(|name| (name.clone(), None));
-        let edits = edits.chain(fresh.map(|(name, tool)| (name.clone(), Some(tool.clone()))));
-        let edits: Vec<(ToolName, Option<Arc<dyn Tool>>)> = edits.collect();
+        let mut edits: Vec<(ToolName, Option<Arc<dyn Tool>>)> = Vec::new();
+        for name in known.keys() {
+            if !latest.contains_key(name) {
+                edits.push((name.clone(), None));
+            }
+        }
+        for (name, tool) in &latest {
+            if known.get(name).is_none_or(|known| known.definition() != tool.definition()) {
+                edits.push((name.clone(), Some(tool.clone())));
+            }
+        }
         let apply = |registry: &mut ToolRegistry, (name, tool): &(ToolName, Option<Arc<dyn Tool>>)| {
             apply(registry, known.contains_key(name), name.as_str(), tool.clone())
         };
-        let all = |registry: &mut ToolRegistry| edits.iter().try_for_each(|edit| apply(registry, edit));
         let mut refused = Vec::new();
-        if self.registry.change(all).is_err() {
+        if self.registry.change(|registry| edits.iter().try_for_each(|edit| apply(registry, edit))).is_err() {
             for edit in &edits {
                 if let Err(error) = self.registry.change(|registry| apply(registry, edit)) {
                     refused.push((edit.0.clone(), error));

@@ -152,21 +152,21 @@ impl RegistryView {
                     {
                         shown.problems.push(BuildProblem::unknown_tool("tool", name, names));
                     }
-                    tools.retain_mut(|(tool, _)| {
+                    let mut kept = Vec::with_capacity(tools.len());
+                    for (tool, disabled) in tools {
                         if !is_meant(&tool.definition().name) {
-                            return true;
+                            kept.push((tool, disabled));
+                            continue;
                         }
-                        match change(AdaptedTool::from_arc(tool.clone())) {
+                        match change(AdaptedTool::from_arc(tool)) {
                             Ok(changed) => {
-                                *tool = Arc::new(changed);
-                                true
+                                let adapted: Arc<dyn Tool> = Arc::new(changed);
+                                kept.push((adapted, disabled));
                             }
-                            Err(error) => {
-                                shown.problems.extend(error.problems().iter().cloned());
-                                false
-                            }
+                            Err(error) => shown.problems.extend(error.problems().iter().cloned()),
                         }
-                    });
+                    }
+                    tools = kept;
                 }
             }
         }

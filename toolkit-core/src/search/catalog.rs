@@ -53,8 +53,8 @@ impl Catalog {
     /// Each tool has a line with the search hint or the first sentence of the description. If the list is
     /// longer than the options allow, the namespaces are listed instead, each with its number of tools.
     pub(super) fn list(&self) -> String {
-        let deferred = self.index.tools().map(Tool::definition).filter(|tool| tool.metadata.defer);
-        let deferred: Vec<&ToolDefinition> = deferred.collect();
+        let deferred: Vec<&ToolDefinition> =
+            self.index.tools().map(Tool::definition).filter(|tool| tool.metadata.defer).collect();
         if deferred.is_empty() {
             return String::new();
         }
@@ -74,9 +74,9 @@ impl Catalog {
         if !counts.is_empty() {
             list.push_str(" or by namespace. The namespaces, with the numbers of their tools:");
         }
-        let lines =
+        let namespaces =
             counts.iter().take(max_listed).map(|(namespace, count)| format!("\n- {namespace}: {count}"));
-        let lines = fitting(lines, max_list_tokens);
+        let lines = fitting(namespaces, max_list_tokens);
         list.push_str(&lines.concat());
         if let Some(more @ 1..) = counts.len().checked_sub(lines.len()) {
             list.push_str(&format!("\n- and {more} more namespaces"));
@@ -97,12 +97,16 @@ impl Catalog {
 
 /// Returns the first lines, as many as fit into `limit` tokens.
 fn fitting(lines: impl Iterator<Item = String>, limit: usize) -> Vec<String> {
+    let mut fitting = Vec::new();
     let mut size = 0_usize;
-    let fits = |line: &String| {
-        size = size.saturating_add(tokens(line));
-        size <= limit
-    };
-    lines.take_while(fits).collect()
+    for line in lines {
+        size = size.saturating_add(tokens(&line));
+        if size > limit {
+            break;
+        }
+        fitting.push(line);
+    }
+    fitting
 }
 
 /// Estimates the number of tokens in `text`: one for four ASCII characters, and one for each other character.

@@ -1,7 +1,7 @@
 //! Conversion of a `call_deferred` call into a call of the target tool.
 
 use crate::args::{ObjectText, given_twice};
-use crate::definition::{CALL_REASON, Tool, asks_for_call_reason};
+use crate::definition::{CALL_REASON, Tool, ToolDefinition, asks_for_call_reason};
 use crate::error::{ToolError, Violation, ViolationKind};
 use serde_json::Value;
 
@@ -31,16 +31,16 @@ impl DeferredCall {
     pub(crate) fn read(arguments: &str) -> Result<Self, ToolError> {
         let (targets, members): (Vec<Member>, Vec<Member>) =
             members(arguments)?.into_iter().partition(|(name, _)| name == TARGET);
-        let refused = |kind, message: &str| {
-            Err(ToolError::invalid_arguments(vec![Violation::new(TARGET, kind, message)]))
-        };
+
         if targets.len() > 1 {
             return Err(ToolError::invalid_arguments(vec![given_twice(TARGET)]));
         }
         match targets.first().map(|(_, target)| target.parse()) {
             Some(Ok(Value::String(target))) => Ok(Self { target, members }),
-            Some(_) => refused(ViolationKind::WrongType, "expected the name of a tool as a string"),
-            None => refused(ViolationKind::Missing, "required, but missing; expected the name of a tool"),
+            Some(_) => Err(refused(ViolationKind::WrongType, "expected the name of a tool as a string")),
+            None => {
+                Err(refused(ViolationKind::Missing, "required, but missing; expected the name of a tool"))
+            }
         }
     }
 
@@ -53,28 +53,35 @@ impl DeferredCall {
     /// tool opts out of call reasons.
     pub(crate) fn arguments_for(self, tool: &dyn Tool, by_default: bool) -> String {
         let definition = tool.definition();
-        let has = |name: &str| {
-            let properties = definition.parameters.get("properties").and_then(Value::as_object);
-            properties.is_some_and(|own| own.contains_key(name)) || definition.parameter_named(name).is_some()
-        };
         let asks = asks_for_call_reason(definition, by_default);
-        let is_reason = |name: &str| (by_default || asks) && name == CALL_REASON && !has(CALL_REASON);
+        let has_reason = (by_default || asks) && !has_parameter(definition, CALL_REASON);
         let (mut reasons, mut members): (Vec<Member>, Vec<Member>) =
-            self.members.into_iter().partition(|(name, _)| is_reason(name));
+            self.members.into_iter().partition(|(name, _)| has_reason && name == CALL_REASON);
         if !asks {
             reasons.clear();
         }
         if let [(name, value)] = members.as_slice()
             && name == NESTED
-            && !has(NESTED)
+            && !has_parameter(definition, NESTED)
             && let Ok(nested) = self::members(value)
         {
             members = nested;
         }
-        let written = |(name, value): &Member| format!("{}:{value}", Value::from(name.as_str()));
-        let written: Vec<String> = reasons.iter().chain(&members).map(written).collect();
+        let mut written = Vec::with_capacity(reasons.len() + members.len());
+        for (name, value) in reasons.iter().chain(&members) {
+            written.push(format!("{}:{value}", Value::from(name.as_str())));
+        }
         format!("{{{}}}", written.join(","))
     }
+}
+
+fn refused(kind: ViolationKind, message: &str) -> ToolError {
+    ToolError::invalid_arguments(vec![Violation::new(TARGET, kind, message)])
+}
+
+fn has_parameter(definition: &ToolDefinition, name: &str) -> bool {
+    let properties = definition.parameters.get("properties").and_then(Value::as_object);
+    properties.is_some_and(|own| own.contains_key(name)) || definition.parameter_named(name).is_some()
 }
 
 /// Returns the members of the JSON object in `text`, in the order of the text.

@@ -76,12 +76,14 @@ struct Term {
 impl Index {
     /// Builds the index of `tools`, sorted by name. Unchanged tools keep the words of the `earlier` index.
     pub(crate) fn new(tools: &[Arc<dyn Tool>], earlier: Option<&Self>) -> Self {
-        let known = |tool: &Arc<dyn Tool>| earlier.and_then(|earlier| earlier.words(tool)).cloned();
-        let entry = |tool: &Arc<dyn Tool>| {
-            let words = known(tool).unwrap_or_else(|| Arc::new(Words::from_definition(tool.definition())));
-            IndexedTool { tool: tool.clone(), words }
-        };
-        let entries: Vec<IndexedTool> = tools.iter().map(entry).collect();
+        let mut entries = Vec::with_capacity(tools.len());
+        for tool in tools {
+            let words = match earlier.and_then(|earlier| earlier.words(tool)) {
+                Some(words) => words.clone(),
+                None => Arc::new(Words::from_definition(tool.definition())),
+            };
+            entries.push(IndexedTool { tool: tool.clone(), words });
+        }
         let mut lengths = [0.0; FIELDS];
         for entry in &entries {
             for (all, own) in lengths.iter_mut().zip(entry.words.lengths) {
@@ -99,8 +101,9 @@ impl Index {
     }
 
     fn entry(&self, name: &str) -> Option<&IndexedTool> {
-        let by_name = |entry: &IndexedTool| entry.tool.definition().name.as_str().cmp(name);
-        self.entries.get(self.entries.binary_search_by(by_name).ok()?)
+        let at =
+            self.entries.binary_search_by(|entry| entry.tool.definition().name.as_str().cmp(name)).ok()?;
+        self.entries.get(at)
     }
 
     /// Returns the tools, sorted by name.
@@ -124,13 +127,13 @@ impl Index {
     pub(crate) fn find(&self, query: &str, top_k: usize, options: &SearchOptions) -> Vec<ToolMatch> {
         let named = self.named(query);
         let is_exact = !named.is_empty();
-        let found = if is_exact {
+        let ranked = if is_exact {
             named.into_iter().map(|tool| (1.0, tool)).collect()
         } else {
             self.rank(query, options)
         };
-        let found = found.into_iter().take(top_k);
-        found.map(|(score, tool)| ToolMatch { tool: tool.clone(), score, is_exact }).collect()
+        let best = ranked.into_iter().take(top_k);
+        best.map(|(score, tool)| ToolMatch { tool: tool.clone(), score, is_exact }).collect()
     }
 
     /// Returns the tools containing words of `query`, with the scores, best first.
@@ -187,12 +190,16 @@ impl Index {
     /// length of the field.
     fn frequency(&self, term: &Term, words: &Words, options: &SearchOptions) -> f64 {
         let weights = options.weights.by_field();
-        let field = |field: usize| {
+        let mut frequency = 0.0;
+        for (field, count) in term.counts.iter().enumerate() {
+            if *count == 0 {
+                continue;
+            }
             let usual = self.lengths[field] / self.count();
             let length = f64::from(words.lengths[field]) / usual.max(f64::MIN_POSITIVE);
-            weights[field] * f64::from(term.counts[field]) / (1.0 - LENGTH + LENGTH * length)
-        };
-        (0..FIELDS).filter(|at| term.counts[*at] > 0).map(field).sum()
+            frequency += weights[field] * f64::from(*count) / (1.0 - LENGTH + LENGTH * length);
+        }
+        frequency
     }
 }
 
@@ -241,7 +248,9 @@ impl Words {
         let first = first_sentence(description);
         reader.read(1, first);
         reader.read(REST, description.trim_start().get(first.len()..).unwrap_or_default());
-        metadata.tags.iter().for_each(|tag| reader.read(2, ToolTag::as_str(tag)));
+        for tag in metadata.tags.iter() {
+            reader.read(2, ToolTag::as_str(tag));
+        }
         reader.read_parameters(parameters, DEEPEST);
         reader.read(4, &metadata.search_hint);
         let terms = reader.counts.into_iter().map(|(word, counts)| Term { word, counts });
@@ -276,7 +285,9 @@ impl Reader {
         for keyword in ["enum", "const"] {
             let Some(value) = keywords.get(keyword) else { continue };
             let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
-            values.iter().filter_map(Value::as_str).for_each(|value| self.read(3, value));
+            for text in values.iter().filter_map(Value::as_str) {
+                self.read(3, text);
+            }
         }
         for inside in subschemas(schema) {
             if let ("properties", Some(name)) = (inside.keyword, &inside.key) {

@@ -35,28 +35,36 @@ pub(super) fn stem(word: &str) -> &str {
 
 /// Cuts a plural ending.
 fn singular(word: &str) -> &str {
-    let cut = |ending| word.strip_suffix(ending).filter(|stem: &&str| stem.len() >= 2);
-    if let Some(stem) = cut("ies") {
-        stem
-    } else if let Some(stem) = cut("es").filter(|stem| stem.ends_with(['s', 'x', 'z', 'h'])) {
-        stem
-    } else {
-        cut("s").filter(|stem| !stem.ends_with(['s', 'u', 'i'])).unwrap_or(word)
+    if let Some(stem) = word.strip_suffix("ies")
+        && stem.len() >= 2
+    {
+        return stem;
+    }
+    if let Some(stem) = word.strip_suffix("es")
+        && stem.len() >= 2
+        && stem.ends_with(['s', 'x', 'z', 'h'])
+    {
+        return stem;
+    }
+    match word.strip_suffix('s') {
+        Some(stem) if stem.len() >= 2 && !stem.ends_with(['s', 'u', 'i']) => stem,
+        _ => word,
     }
 }
 
 /// Cuts one of `ENDINGS`, and a consonant that was doubled before it: `merging` and `starred` become `merg` and `star`.
 fn without_ending(word: &str) -> &str {
-    let is_stem = |stem: &&str| {
-        stem.len() >= 3 && stem.contains(['a', 'e', 'i', 'o', 'u', 'y']) && !stem.ends_with('e')
-    };
-    let Some(stem) = ENDINGS.iter().find_map(|ending| word.strip_suffix(ending).filter(is_stem)) else {
-        return word;
-    };
-    match stem.as_bytes() {
-        [_, .., a, b] if a == b && !b"lszf".contains(b) && stem.len() > 3 => &stem[..stem.len() - 1],
-        _ => stem,
+    for ending in ENDINGS {
+        let Some(stem) = word.strip_suffix(ending) else { continue };
+        if stem.len() < 3 || !stem.contains(['a', 'e', 'i', 'o', 'u', 'y']) || stem.ends_with('e') {
+            continue;
+        }
+        return match stem.as_bytes() {
+            [_, .., a, b] if a == b && !b"lszf".contains(b) && stem.len() > 3 => &stem[..stem.len() - 1],
+            _ => stem,
+        };
     }
+    word
 }
 
 /// Cuts the last letter if the forms of a word differ in it: `city` and `cities`, `merge` and `merging`.

@@ -7,14 +7,15 @@ use std::mem;
 /// Returns `text` up to the end of the first sentence or the first line.
 pub(super) fn first_sentence(text: &str) -> &str {
     let line = text.trim().lines().next().unwrap_or_default();
-    let ends = line.match_indices(['.', '!', '?', '。', '！', '？']).map(|(at, mark)| at + mark.len());
-    // A dot within a word, as in `example.com`, does not end a sentence. A Chinese full stop needs no space
-    // after it.
-    let is_end = |end: &usize| {
-        let (before, after) = line.split_at(*end);
-        !before.ends_with(|c: char| c.is_ascii()) || after.starts_with(char::is_whitespace)
-    };
-    line.get(..ends.into_iter().find(is_end).unwrap_or(line.len())).unwrap_or(line).trim_end()
+    for (at, mark) in line.match_indices(['.', '!', '?', '。', '！', '？']) {
+        let (before, after) = line.split_at(at + mark.len());
+        // A dot within a word, as in `example.com`, does not end a sentence. A Chinese full stop needs no space
+        // after it.
+        if !before.ends_with(|c: char| c.is_ascii()) || after.starts_with(char::is_whitespace) {
+            return before.trim_end();
+        }
+    }
+    line.trim_end()
 }
 
 /// Calls `take` with each word of `text`, in lowercase.

@@ -56,8 +56,8 @@ impl Constraints {
                     diag.error(&step, "`multiple_of` must be greater than 0");
                 }
                 self.assert("is_number", key);
-                let step = wide([&step]);
-                self.call(quote!(multiple_of(#(#step)*)));
+                let literal = wide([&step]);
+                self.call(quote!(multiple_of(#(#literal)*)));
             }
             "one_of" => {
                 let values = list(input)?;
@@ -65,16 +65,16 @@ impl Constraints {
                     diag.error(key, "`one_of` allows no value; add at least one");
                 }
                 self.one_of = values.iter().map(|value| value.to_token_stream().to_string()).collect();
-                let values = wide(&values);
-                self.call(quote!(one_of([#(#values),*])));
+                let literals = wide(&values);
+                self.call(quote!(one_of([#(#literals),*])));
             }
             "examples" => {
                 let values = list(input)?;
                 if values.is_empty() {
                     diag.error(key, "`examples` is empty; remove it");
                 }
-                let values = wide(&values);
-                self.call(quote!(examples([#(#values),*])));
+                let literals = wide(&values);
+                self.call(quote!(examples([#(#literals),*])));
             }
             "deprecated" => self.call(quote!(deprecated())),
             "items" => self.parse_items(key, input, diag)?,
@@ -109,24 +109,15 @@ impl Constraints {
     }
 
     fn parse_length(&mut self, key: &Ident, length: &Expr, diag: &mut Diag) {
-        let (min, max) = match length {
+        let (start, end, excluded) = match length {
             Expr::Range(ExprRange { start, end, limits, .. }) => {
-                let excluded = u64::from(matches!(limits, RangeLimits::HalfOpen(_)));
-                let end = end.as_deref().map(|end| (end, excluded));
-                (start.as_deref().map(|start| (start, 0)), end)
+                let is_open = matches!(limits, RangeLimits::HalfOpen(_));
+                (start.as_deref(), end.as_deref(), u64::from(is_open))
             }
-            exact => (Some((exact, 0)), Some((exact, 0))),
+            exact => (Some(exact), Some(exact), 0),
         };
-        let mut bound = |bound: Option<(&Expr, u64)>| {
-            let (expr, excluded) = bound?;
-            let count = integer(expr).and_then(|count| count.checked_sub(excluded));
-            if count.is_none() {
-                diag.error(expr, "`length` needs non-negative integers, as in `1..=80`");
-            }
-            count
-        };
-        let min = bound(min);
-        let max = bound(max);
+        let min = length_bound(start, 0, diag);
+        let max = length_bound(end, excluded, diag);
         if min.zip(max).is_some_and(|(min, max)| min > max) {
             diag.error(length, "`length` allows no value; widen it");
         }
@@ -168,17 +159,20 @@ impl Constraints {
             diag.error(key, "`items` is empty; remove it");
         }
         let mut items = Self::default();
-        each_argument(arguments.parse()?, &mut Vec::new(), diag, |key, input, diag| {
-            if items.parse(key, input, diag)? {
-                Ok(())
-            } else {
-                Err(unknown_argument("items", key, Self::KNOWN))
-            }
-        });
+        let tokens = arguments.parse()?;
+        each_argument(tokens, &mut Vec::new(), diag, |key, input, diag| items.parse_item(key, input, diag));
         let calls = &items.calls;
         self.assert("has_items", key);
         self.call(quote!(items(|__constraints| { #calls })));
         self.items = Some(Box::new(items));
+        Ok(())
+    }
+
+    /// Parses a constraint of the items of a list.
+    fn parse_item(&mut self, key: &Ident, input: ParseStream<'_>, diag: &mut Diag) -> syn::Result<()> {
+        if !self.parse(key, input, diag)? {
+            return Err(unknown_argument("items", key, Self::KNOWN));
+        }
         Ok(())
     }
 
@@ -212,19 +206,20 @@ impl Constraints {
     /// `generics` are the generic parameters that `ty` may use.
     pub(crate) fn assertions(&self, ty: &TokenStream, generics: &Generics) -> Vec<TokenStream> {
         let (impl_generics, _, where_clause) = generics.split_for_impl();
-        let assertion = |name: &Ident| {
+        let mut assertions = Vec::new();
+        for name in &self.assertions {
             let assertion = quote_spanned!(name.span()=> fn() = __toolkit::#name::<#ty>;);
             if generics.params.is_empty() {
-                return quote!(const _: #assertion);
+                assertions.push(quote!(const _: #assertion));
+                continue;
             }
             // A constant cannot be generic, but a function inside the constant can.
-            quote! {
+            assertions.push(quote! {
                 const _: () = {
                     fn __assertion #impl_generics() #where_clause { let _: #assertion }
                 };
-            }
-        };
-        let mut assertions: Vec<TokenStream> = self.assertions.iter().map(assertion).collect();
+            });
+        }
         if let Some(items) = &self.items {
             let item = quote_spanned!(ty.span()=> <#ty as __toolkit::Items>::Item);
             assertions.extend(items.assertions(&item, generics));
@@ -269,24 +264,42 @@ fn unsuffixed(expr: &Expr) -> Option<(bool, &LitInt)> {
 /// without a suffix the type `i32`. Other lists stay unchanged.
 fn wide<'e>(values: impl IntoIterator<Item = &'e Expr>) -> Vec<TokenStream> {
     let values: Vec<&Expr> = values.into_iter().collect();
-    let literals: Option<Vec<(bool, &LitInt)>> = values.iter().map(|value| unsuffixed(value)).collect();
-    let literals = literals.unwrap_or_default();
-    let exceeds = |limit: u64| {
-        let mut literals = literals.iter();
-        literals.any(|(is_negative, number)| {
-            number.base10_parse::<u64>().map_or(true, |number| number > limit + u64::from(*is_negative))
-        })
+    let literals: Vec<(bool, &LitInt)> =
+        values.iter().map(|value| unsuffixed(value)).collect::<Option<_>>().unwrap_or_default();
+    let suffix = if any_exceeds(&literals, i64::MAX.unsigned_abs()) {
+        "u64"
+    } else if any_exceeds(&literals, i32::MAX.unsigned_abs().into()) {
+        "i64"
+    } else {
+        return values.iter().map(ToTokens::to_token_stream).collect();
     };
-    let suffix = match () {
-        () if exceeds(i64::MAX.unsigned_abs()) => "u64",
-        () if exceeds(i32::MAX.unsigned_abs().into()) => "i64",
-        () => return values.iter().map(ToTokens::to_token_stream).collect(),
-    };
-    let with_suffix = |(is_negative, number): (bool, &LitInt)| {
-        let number = LitInt::new(&format!("{}{suffix}", number.token()), number.span());
-        if is_negative { quote!(-#number) } else { quote!(#number) }
-    };
-    literals.into_iter().map(with_suffix).collect()
+    let mut suffixed = Vec::with_capacity(literals.len());
+    for (is_negative, literal) in literals {
+        let number = LitInt::new(&format!("{}{suffix}", literal.token()), literal.span());
+        suffixed.push(if is_negative { quote!(-#number) } else { quote!(#number) });
+    }
+    suffixed
+}
+
+/// Returns whether a literal is larger than `limit`. A negative literal may be larger by one.
+fn any_exceeds(literals: &[(bool, &LitInt)], limit: u64) -> bool {
+    for (is_negative, literal) in literals {
+        match literal.base10_parse::<u64>() {
+            Ok(number) if number <= limit + u64::from(*is_negative) => {}
+            _ => return true,
+        }
+    }
+    false
+}
+
+/// Returns the number of items that a bound of `length` allows, and reports a bound that is no such number.
+fn length_bound(bound: Option<&Expr>, excluded: u64, diag: &mut Diag) -> Option<u64> {
+    let expr = bound?;
+    let count = integer(expr).and_then(|count| count.checked_sub(excluded));
+    if count.is_none() {
+        diag.error(expr, "`length` needs non-negative integers, as in `1..=80`");
+    }
+    count
 }
 
 fn integer(expr: &Expr) -> Option<u64> {

@@ -24,28 +24,7 @@ pub(super) fn each_argument(
 ) {
     let parser = |input: ParseStream<'_>| {
         while !input.is_empty() {
-            let key = Ident::parse_any(input).map_err(|error| {
-                syn::Error::new(error.span(), "expected a name and a value, as in `name = \"x\"`")
-            });
-            let argument = key.and_then(|key| {
-                if seen.contains(&key) && key != "alias" {
-                    diag.error(&key, format!("`{key}` is given twice; keep one"));
-                }
-                seen.push(key.clone());
-                parse(&key, input, diag)
-            });
-            let ends = argument.and_then(|()| {
-                if input.is_empty() || input.peek(Token![,]) {
-                    Ok(())
-                } else if input.peek(Paren)
-                    && let Some(key) = seen.last()
-                {
-                    Err(input.error(format!("expected `,`; a value is written as `{key} = …`")))
-                } else {
-                    Err(input.error("expected `,`"))
-                }
-            });
-            if let Err(error) = ends {
+            if let Err(error) = one_argument(input, seen, diag, &mut parse) {
                 diag.push(error);
                 skip_argument(input);
             }
@@ -60,6 +39,29 @@ pub(super) fn each_argument(
     }
 }
 
+/// Parses an argument up to its comma.
+fn one_argument(
+    input: ParseStream<'_>,
+    seen: &mut Vec<Ident>,
+    diag: &mut Diag,
+    parse: &mut impl FnMut(&Ident, ParseStream<'_>, &mut Diag) -> syn::Result<()>,
+) -> syn::Result<()> {
+    const NO_NAME: &str = "expected a name and a value, as in `name = \"x\"`";
+    let key = Ident::parse_any(input).map_err(|error| syn::Error::new(error.span(), NO_NAME))?;
+    if seen.contains(&key) && key != "alias" {
+        diag.error(&key, format!("`{key}` is given twice; keep one"));
+    }
+    seen.push(key.clone());
+    parse(&key, input, diag)?;
+    if input.is_empty() || input.peek(Token![,]) {
+        return Ok(());
+    }
+    if input.peek(Paren) {
+        return Err(input.error(format!("expected `,`; a value is written as `{key} = …`")));
+    }
+    Err(input.error("expected `,`"))
+}
+
 fn skip_argument(input: ParseStream<'_>) {
     while !input.is_empty() && !input.peek(Token![,]) {
         if input.parse::<TokenTree>().is_err() {
@@ -71,7 +73,10 @@ fn skip_argument(input: ParseStream<'_>) {
 /// Returns the error for an argument that the attribute does not have. The error suggests arguments from `known`.
 pub(super) fn unknown_argument(attribute: &str, key: &Ident, known: &[&str]) -> syn::Error {
     let word = key.to_string();
-    let hint = advice(attribute, &word).map_or_else(|| hint(&word, known), |advice| format!("; {advice}"));
+    let hint = match advice(attribute, &word) {
+        Some(advice) => format!("; {advice}"),
+        None => hint(&word, known),
+    };
     syn::Error::new(key.span(), format!("`{attribute}` has no argument `{key}`{hint}"))
 }
 
@@ -82,11 +87,11 @@ pub(super) fn value<T: Parse>(input: ParseStream<'_>) -> syn::Result<T> {
 
 pub(super) fn string(input: ParseStream<'_>) -> syn::Result<LitStr> {
     input.parse::<Token![=]>()?;
-    let value =
-        input.fork().parse::<Ident>().map(|value| format!("; write `\"{value}\"`")).unwrap_or_default();
-    input.parse().map_err(|error: syn::Error| {
-        syn::Error::new(error.span(), format!("expected a string literal{value}"))
-    })
+    let mut expected = "expected a string literal".to_owned();
+    if let Ok(word) = input.fork().parse::<Ident>() {
+        expected.push_str(&format!("; write `\"{word}\"`"));
+    }
+    input.parse().map_err(|error: syn::Error| syn::Error::new(error.span(), expected))
 }
 
 /// Parses `= expr`. The expression may be a string literal, a constant or a macro such as `concat!`.
@@ -145,14 +150,14 @@ fn parse_duration(text: &str) -> Option<Duration> {
     }
     let unit = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
     let (number, unit) = text.split_at(unit);
-    let seconds = match unit.trim() {
+    let seconds_per_unit = match unit.trim() {
         "ms" => 0.001,
         "s" => 1.0,
         "m" => 60.0,
         "h" => 3600.0,
         _ => return None,
     };
-    let seconds = number.parse::<f64>().ok()? * seconds;
+    let seconds = number.parse::<f64>().ok()? * seconds_per_unit;
     Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero())
 }
 

@@ -1,8 +1,8 @@
 //! The attributes of serde and schemars on a type with `derive(ToolParams)`.
 
 use crate::diag::Diag;
-use crate::draft::find_token;
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use crate::draft::find_ident;
+use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{Attribute, Expr, Field, Generics, Path, Token, WherePredicate, parenthesized, parse_quote};
 
@@ -17,13 +17,28 @@ pub(super) fn has_serde_default(attrs: &[Attribute]) -> bool {
 }
 
 pub(super) fn is_flattened(attrs: &[Attribute]) -> bool {
-    serde_arguments(attrs).iter().any(|(name, _)| name.is_ident("flatten"))
+    has_any(&serde_arguments(attrs), &["flatten"])
+}
+
+/// Returns whether one of the arguments has one of these names.
+pub(super) fn has_any(arguments: &[(Path, Option<Expr>)], names: &[&str]) -> bool {
+    for (argument, _) in arguments {
+        if names.iter().any(|name| argument.is_ident(name)) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Returns all values given for one argument in `#[serde(…)]` attributes.
 pub(super) fn serde_values(attrs: &[Attribute], argument: &str) -> Vec<Expr> {
-    let arguments = serde_arguments(attrs).into_iter();
-    arguments.filter(|(name, _)| name.is_ident(argument)).filter_map(|(_, value)| value).collect()
+    let mut values = Vec::new();
+    for (name, value) in serde_arguments(attrs) {
+        if name.is_ident(argument) {
+            values.extend(value);
+        }
+    }
+    values
 }
 
 pub(super) fn serde_arguments(attrs: &[Attribute]) -> Vec<(Path, Option<Expr>)> {
@@ -68,13 +83,14 @@ pub(super) fn default_bounds<'a>(
         return Vec::new();
     }
     let defaulted: Vec<&Field> = fields.filter(|field| has_serde_default(&field.attrs)).collect();
-    let is_defaulted = |param: &&Ident| {
-        let is_param = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == *param);
-        defaulted.iter().any(|field| find_token(field.ty.to_token_stream(), &is_param).is_some())
-    };
-    let params = generics.type_params().map(|param| &param.ident).filter(is_defaulted);
-    let mut bounds: Vec<WherePredicate> =
-        params.map(|param| parse_quote!(#param: ::core::default::Default)).collect();
+    let mut bounds = Vec::new();
+    for param in generics.type_params() {
+        let ident = &param.ident;
+        let name = ident.to_string();
+        if defaulted.iter().any(|field| find_ident(field.ty.to_token_stream(), &name).is_some()) {
+            bounds.push(parse_quote!(#ident: ::core::default::Default));
+        }
+    }
     if has_serde_default(attrs) {
         bounds.push(parse_quote!(#this: ::core::default::Default));
     }

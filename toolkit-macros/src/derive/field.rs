@@ -1,7 +1,7 @@
 //! The fields of a mirror, the hidden copy of a type with derives.
 
 use super::attributes::{
-    attribute_arguments, is_serde_or_schemars, refuse_helpers, serde_arguments, serde_values,
+    attribute_arguments, has_any, is_serde_or_schemars, refuse_helpers, serde_arguments, serde_values,
 };
 use super::{constraining, describe, generic_transforming};
 use crate::attr::{DefaultAttr, ParamAttr, default_of_type, only_string};
@@ -70,8 +70,8 @@ pub(super) fn mirror_field(
         field.attrs.push(parse_quote!(#[serde(flatten)]));
     }
     if let Some((default, generics)) = shown_default(field, &attr, owner) {
-        let set = quote!(__toolkit::set_default(__schema, #default););
-        let set = generic_transforming(helpers, &generics, set);
+        let call = quote!(__toolkit::set_default(__schema, #default););
+        let set = generic_transforming(helpers, &generics, call);
         let arguments = type_arguments(&generics);
         field.attrs.push(parse_quote!(#[schemars(transform = #set #arguments)]));
     }
@@ -107,30 +107,31 @@ pub(super) fn check_names_differ(fields: &Fields, is_renamed: bool, diag: &mut D
 fn given_names(field: &Field, ident: &Ident, is_renamed: bool) -> Vec<(String, Span)> {
     const NAMELESS: &[&str] = &["flatten", "skip", "skip_deserializing"];
     let arguments = serde_arguments(&field.attrs);
-    let has = |argument: &str| arguments.iter().any(|(name, _)| name.is_ident(argument));
-    if NAMELESS.iter().any(|nameless| has(nameless)) {
+    if has_any(&arguments, NAMELESS) {
         return Vec::new();
     }
     let mut names = Vec::new();
-    if !has("rename") && !is_renamed {
+    if !is_renamed && !has_any(&arguments, &["rename"]) {
         names.push((ident.unraw().to_string(), ident.span()));
     }
     for given in serde_values(&field.attrs, "rename").into_iter().chain(serde_values(&field.attrs, "alias")) {
-        names.extend(only_string(&given).map(|name| (name, given.span())));
+        if let Some(name) = only_string(&given) {
+            names.push((name, given.span()));
+        }
     }
     names
 }
 
 /// Reports settings that have no effect on the field.
 fn check_effects(attr: &ParamAttr, field: &Field, diag: &mut Diag) {
-    let is_skipped = ["skip", "skip_deserializing"]
-        .iter()
-        .any(|skip| serde_arguments(&field.attrs).iter().any(|(name, _)| name.is_ident(skip)));
-    if let Some(key) = attr.given(|key| key != "default").filter(|_| is_skipped) {
+    if has_any(&serde_arguments(&field.attrs), &["skip", "skip_deserializing"])
+        && let Some(key) = attr.given(|key| key != "default")
+    {
         diag.error(key, format!("`{key}` has no effect because the model never sees this field; remove it"));
     }
-    let needs_name = |key: &str| matches!(key, "default" | "rename" | "alias" | "flatten");
-    if let Some(key) = attr.given(needs_name).filter(|_| field.ident.is_none()) {
+    if field.ident.is_none()
+        && let Some(key) = attr.given(|key| matches!(key, "default" | "rename" | "alias" | "flatten"))
+    {
         diag.error(key, format!("`{key}` has no effect because the field has no name; remove it"));
     }
 }
@@ -178,30 +179,25 @@ fn shown_default(field: &Field, attr: &ParamAttr, owner: &Owner<'_>) -> Option<(
         "with",
     ];
     let arguments = serde_arguments(&field.attrs);
-    if arguments.iter().any(|(name, _)| DECISIVE.iter().any(|decisive| name.is_ident(decisive))) {
+    if has_any(&arguments, DECISIVE) {
         return None;
     }
     let ty = &field.ty;
     let this = owner.this;
     let of_type = quote!(<#ty as ::core::default::Default>::default());
     let mut generics = owner.generics.clone();
-    let mut with_default = |ty: &dyn ToTokens| {
-        // Without generic parameters, the compiler would report the bound a second time.
-        if !generics.params.is_empty() {
-            generics.make_where_clause().predicates.push(parse_quote!(#ty: ::core::default::Default));
-        }
-    };
+
     let given = arguments.into_iter().find(|(name, _)| name.is_ident("default"));
     let json = match (&attr.default, given) {
         (Some(default), _) => {
             if matches!(default, DefaultAttr::OfType(_)) {
-                with_default(ty);
+                require_default(&mut generics, ty);
             }
             let value = default.expr(ty);
             default.json(&quote!({ let __default: #ty = #value; __default }))
         }
         (None, Some((key, None))) => {
-            with_default(ty);
+            require_default(&mut generics, ty);
             default_of_type(key.span(), &of_type)
         }
         (None, Some((_, Some(path)))) => {
@@ -211,17 +207,24 @@ fn shown_default(field: &Field, attr: &ParamAttr, owner: &Owner<'_>) -> Option<(
         }
         (None, None) => {
             let name = field.ident.as_ref().filter(|_| owner.has_default)?;
-            with_default(this);
+            require_default(&mut generics, this);
             default_of_type(name.span(), &quote!(<#this as ::core::default::Default>::default().#name))
         }
     };
     Some((json, generics))
 }
 
+/// Adds the bound `Default` for a type.
+fn require_default(generics: &mut Generics, ty: &impl ToTokens) {
+    // Without generic parameters, the compiler would report the bound a second time.
+    if !generics.params.is_empty() {
+        generics.make_where_clause().predicates.push(parse_quote!(#ty: ::core::default::Default));
+    }
+}
+
 /// Returns `true` if serde and schemars use the type of the field itself. Attributes such as `with` replace the type.
 pub(super) fn is_decoded_by_type(attrs: &[Attribute]) -> bool {
     const OTHERS: &[&str] =
         &["with", "schema_with", "serialize_with", "deserialize_with", "skip", "skip_deserializing"];
-    let arguments = attribute_arguments(attrs, is_serde_or_schemars);
-    !arguments.iter().any(|(name, _)| OTHERS.iter().any(|other| name.is_ident(other)))
+    !has_any(&attribute_arguments(attrs, is_serde_or_schemars), OTHERS)
 }

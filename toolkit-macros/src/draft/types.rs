@@ -6,7 +6,7 @@ use crate::item::{only_argument, peel};
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{GenericArgument, Ident, Lifetime, PathArguments, Type, TypePath, TypeReference};
+use syn::{GenericArgument, Ident, PathArguments, Type, TypePath, TypeReference};
 
 /// The conversion of a decoded value into the argument that the function expects.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,10 +52,10 @@ pub(super) fn parse_type(ty: &Type, diag: &mut Diag) -> Option<Source> {
     let (reference, optional) = match (peel(ty), option) {
         (Type::Reference(reference), _) => (reference, false),
         (_, Some(Type::Reference(reference))) => (reference, true),
-        _ => {
-            let source = || Source::Arguments { ty: Box::new(ty.clone()), pass: PassMode::Owned };
-            return is_decodable(ty, ty, diag).then(source);
+        _ if is_decodable(ty, ty, diag) => {
+            return Some(Source::Arguments { ty: Box::new(ty.clone()), pass: PassMode::Owned });
         }
+        _ => return None,
     };
     if !is_plain(reference, diag) {
         return None;
@@ -79,19 +79,30 @@ pub(super) fn parse_type(ty: &Type, diag: &mut Diag) -> Option<Source> {
 
 /// Returns the advice for a parameter as other crates write it, such as `State<Db>` of axum.
 pub(super) fn foreign_parameter(ty: &Type) -> Option<String> {
-    let argument = |name| only_argument(ty, name).map(short_spelling);
-    if let Some(inner) = argument("Parameters") {
-        return Some(format!("take the value itself: `#[param(flatten)] arguments: {inner}`"));
+    if let Some(inner) = only_argument(ty, "Parameters") {
+        let spelled = short_spelling(inner);
+        return Some(format!("take the value itself: `#[param(flatten)] arguments: {spelled}`"));
     }
-    if let Some(inner) = ["State", "Extension", "Data"].into_iter().find_map(argument) {
-        return Some(format!("take the value itself: `#[state] name: &{inner}`"));
+    for extractor in ["State", "Extension", "Data"] {
+        if let Some(inner) = only_argument(ty, extractor) {
+            let spelled = short_spelling(inner);
+            return Some(format!("take the value itself: `#[state] name: &{spelled}`"));
+        }
     }
-    let inner = only_argument(ty, "Arc").unwrap_or(ty);
-    let inner = if let Type::Reference(reference) = peel(inner) { &*reference.elem } else { inner };
-    let is_context = last_segment_is(inner, "RunContext") || only_argument(inner, "RequestContext").is_some();
-    let is_shared = only_argument(ty, "Arc").is_some_and(|inner| last_segment_is(inner, "ToolContext"));
-    (is_context || is_shared)
-        .then(|| "the context of a call, with its run and its caller, is taken as `&ToolContext`".to_owned())
+    let shared = only_argument(ty, "Arc");
+    let pointee = match peel(shared.unwrap_or(ty)) {
+        Type::Reference(reference) => &*reference.elem,
+        inner => inner,
+    };
+    if last_segment_is(pointee, "RunContext")
+        || only_argument(pointee, "RequestContext").is_some()
+        || shared.is_some_and(|inner| last_segment_is(inner, "ToolContext"))
+    {
+        return Some(
+            "the context of a call, with its run and its caller, is taken as `&ToolContext`".to_owned(),
+        );
+    }
+    None
 }
 
 /// Returns `true` for `ToolContext` and a reference to it.
@@ -107,8 +118,9 @@ fn is_plain(reference: &TypeReference, diag: &mut Diag) -> bool {
         diag.error(mutable, "a tool parameter cannot be a mutable reference; take the value itself");
     }
     // Other lifetimes are parameters of the function. They are reported by the check of the signature.
-    let is_static = |lifetime: &&Lifetime| lifetime.ident == "static";
-    if let Some(lifetime) = reference.lifetime.as_ref().filter(is_static) {
+    if let Some(lifetime) = &reference.lifetime
+        && lifetime.ident == "static"
+    {
         diag.error(lifetime, format!("lifetime `{lifetime}` is not allowed on a tool parameter; remove it"));
         return false;
     }
@@ -143,14 +155,13 @@ fn last_segment_is(ty: &Type, name: &str) -> bool {
 ///
 /// `full` is the complete type of the parameter. It is `ty`, or contains `ty`.
 fn is_decodable(ty: &Type, full: &Type, diag: &mut Diag) -> bool {
-    let is_self = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == "Self");
     if any_part(&mut ty.clone(), &|ty| matches!(ty, Type::ImplTrait(_))) {
         diag.error(
             ty,
             "`impl Trait` has no schema; write a concrete type, such as `String` or `Vec<String>`",
         );
-    } else if let Some(token) = find_token(ty.to_token_stream(), &is_self) {
-        diag.error(token, "`Self` is not available to a free function; put `#[toolset]` on the `impl` block");
+    } else if let Some(word) = find_ident(ty.to_token_stream(), "Self") {
+        diag.error(word, "`Self` is not available to a free function; put `#[toolset]` on the `impl` block");
     } else if has_reference(ty) {
         refuse_reference(full, &owned_spelling(full), diag);
     } else {
@@ -232,10 +243,14 @@ pub(super) fn sized_form(ty: &Type) -> Option<Type> {
 }
 
 fn replace_unsized(ty: &mut Type) {
-    match owned_form(peel(ty)).filter(|_| is_unsized(peel(ty))) {
-        Some(owned) => *ty = owned,
-        None if container_argument(ty).is_some() => parts(ty).into_iter().for_each(replace_unsized),
-        None => {}
+    if is_unsized(peel(ty))
+        && let Some(owned) = owned_form(peel(ty))
+    {
+        *ty = owned;
+    } else if container_argument(ty).is_some() {
+        for part in parts(ty) {
+            replace_unsized(part);
+        }
     }
 }
 
@@ -272,16 +287,16 @@ fn parts(ty: &mut Type) -> Vec<&mut Type> {
         Type::Paren(paren) => vec![&mut paren.elem],
         Type::Tuple(tuple) => tuple.elems.iter_mut().collect(),
         Type::Path(path) => {
-            let arguments =
-                path.path.segments.iter_mut().filter_map(|segment| match &mut segment.arguments {
-                    PathArguments::AngleBracketed(arguments) => Some(&mut arguments.args),
-                    _ => None,
-                });
-            let types = arguments.flatten().filter_map(|argument| match argument {
-                GenericArgument::Type(ty) => Some(ty),
-                _ => None,
-            });
-            types.collect()
+            let mut types = Vec::new();
+            for segment in &mut path.path.segments {
+                let PathArguments::AngleBracketed(arguments) = &mut segment.arguments else { continue };
+                for argument in &mut arguments.args {
+                    if let GenericArgument::Type(ty) = argument {
+                        types.push(ty);
+                    }
+                }
+            }
+            types
         }
         _ => Vec::new(),
     }
@@ -292,12 +307,20 @@ fn any_part(ty: &mut Type, is_wanted: &dyn Fn(&Type) -> bool) -> bool {
     is_wanted(ty) || parts(ty).into_iter().any(|part| any_part(part, is_wanted))
 }
 
-/// Returns the first token for which `is_wanted` returns `true`, at any depth.
-pub(crate) fn find_token(tokens: TokenStream, is_wanted: &dyn Fn(&TokenTree) -> bool) -> Option<TokenTree> {
-    tokens.into_iter().find_map(|token| match token {
-        TokenTree::Group(group) => find_token(group.stream(), is_wanted),
-        token => is_wanted(&token).then_some(token),
-    })
+/// Returns the first identifier called `name`, at any depth.
+pub(crate) fn find_ident(tokens: TokenStream, name: &str) -> Option<Ident> {
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => {
+                if let Some(ident) = find_ident(group.stream(), name) {
+                    return Some(ident);
+                }
+            }
+            TokenTree::Ident(ident) if ident == name => return Some(ident),
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Returns the text of a type with owned types in place of inner references, such as `Vec<String>` for `Vec<&str>`.
@@ -312,8 +335,11 @@ fn owned_spelling(ty: &Type) -> String {
 
 /// Returns the text of a type without the module paths that [`owned_form`] adds.
 fn short_spelling(ty: &Type) -> String {
-    let modules = ["vec", "string", "path"].iter();
-    modules.fold(spelling(ty), |text, module| text.replace(&format!(":: std::{module}::"), ""))
+    let mut text = spelling(ty);
+    for module in ["vec", "string", "path"] {
+        text = text.replace(&format!(":: std::{module}::"), "");
+    }
+    text
 }
 
 fn make_owned(ty: &mut Type) {
@@ -321,7 +347,9 @@ fn make_owned(ty: &mut Type) {
         let inner = peel(&reference.elem);
         *ty = owned_form(inner).unwrap_or_else(|| inner.clone());
     }
-    parts(ty).into_iter().for_each(make_owned);
+    for part in parts(ty) {
+        make_owned(part);
+    }
 }
 
 /// Returns the tokens as text with the usual spacing.

@@ -15,20 +15,23 @@ pub(super) fn helper_items(model: &Model<'_>) -> TokenStream {
     }
     let generics = model.draft.generics().cloned().unwrap_or_default();
     let (impl_generics, _, where_clause) = generics.split_for_impl();
-    let defaults = model.params.iter().enumerate().filter_map(|(index, param)| {
+    let mut items = TokenStream::new();
+    for (index, param) in model.params.iter().enumerate() {
+        let Some(default) = &param.attr.default else { continue };
         let ident = default_ident(index);
         let ty = param.ty;
-        let value = param.attr.default.as_ref()?.expr(ty);
-        Some(quote!(fn #ident #impl_generics() -> #ty #where_clause { #value }))
-    });
-    let assertions = model
-        .params
-        .iter()
-        .flat_map(|param| param.attr.constraints.assertions(&param.ty.to_token_stream(), &generics));
+        let value = default.expr(ty);
+        items.extend(quote!(fn #ident #impl_generics() -> #ty #where_clause { #value }));
+    }
+    for param in &model.params {
+        items.extend(param.attr.constraints.assertions(&param.ty.to_token_stream(), &generics));
+    }
     let checked: Vec<Type> =
         model.params.iter().filter(|param| param.is_checked).map(|param| param.ty.clone()).collect();
-    let checks = (!checked.is_empty()).then(|| checks(&checked));
-    quote!(#(#defaults)* #(#assertions)* #checks)
+    if !checked.is_empty() {
+        items.extend(checks(&checked));
+    }
+    items
 }
 
 /// Generates the list of `ParamSpec` values, one for each parameter.
@@ -36,12 +39,13 @@ pub(super) fn specs(model: &Model<'_>) -> TokenStream {
     if model.struct_args().is_some() {
         return quote!(&[]);
     }
-    let specs = model.params.iter().enumerate().map(|(index, param)| {
+    let mut specs = Vec::with_capacity(model.params.len());
+    for (index, param) in model.params.iter().enumerate() {
         let ParamModel { name, description, .. } = param;
         let ty = param.decoded();
-        let schema =
-            Ident::new(if is_shared(param) { "toolkit_shared_schema" } else { "toolkit_schema" }, param.span);
-        let schema = quote_spanned!(param.span=> __toolkit::Parameter::<#ty>::#schema);
+        let schema_name = if is_shared(param) { "toolkit_shared_schema" } else { "toolkit_schema" };
+        let method = Ident::new(schema_name, param.span);
+        let schema = quote_spanned!(param.span=> __toolkit::Parameter::<#ty>::#method);
         // A literal follows the name, in one text: each text of its own costs every program a pointer.
         let literal = syn::parse2::<syn::LitStr>(description.clone()).map(|literal| literal.value());
         let text = match &literal {
@@ -50,12 +54,12 @@ pub(super) fn specs(model: &Model<'_>) -> TokenStream {
         };
         let expression = literal.is_err().then_some(description);
         let extras = extras(model, index, param, expression);
-        quote!(__toolkit::ParamSpec {
+        specs.push(quote!(__toolkit::ParamSpec {
             text: #text,
             schema: #schema,
             extras: #extras
-        })
-    });
+        }));
+    }
     quote!(&[#(#specs),*])
 }
 
@@ -95,15 +99,17 @@ fn extras(
         return quote!(__toolkit::None);
     }
     let aliases = attr.aliases.iter().map(syn::LitStr::value);
-    let default = attr.default.as_ref().map(|default| {
+    let mut default = quote!(__toolkit::None);
+    if let Some(given) = &attr.default {
         let make = default_path(model, index);
-        let json = default.json(&quote!(#make()));
-        quote!(|| #json)
-    });
+        let json = given.json(&quote!(#make()));
+        default = quote!(__toolkit::Some(|| #json));
+    }
+    let mut constrain = quote!(__toolkit::None);
     let calls = &attr.constraints.calls;
-    let constrain = (!calls.is_empty()).then(|| quote!(|__constraints| { #calls }));
-    let default = option(default);
-    let constrain = option(constrain);
+    if !calls.is_empty() {
+        constrain = quote!(__toolkit::Some(|__constraints| { #calls }));
+    }
     let description = description.map_or_else(|| quote!(""), TokenStream::clone);
     quote! {
         __toolkit::Some(&__toolkit::ParamExtras {
@@ -113,8 +119,4 @@ fn extras(
             constrain: #constrain,
         })
     }
-}
-
-fn option(value: Option<TokenStream>) -> TokenStream {
-    value.map_or_else(|| quote!(__toolkit::None), |value| quote!(__toolkit::Some(#value)))
 }

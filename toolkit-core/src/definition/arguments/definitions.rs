@@ -26,9 +26,8 @@ pub(super) fn redirect(
         });
         let Some(name) = hidden else { break };
         let Some(definition) = root.get("properties").and_then(|known| known.get(&name)) else { break };
-        if let Some(definitions) = whole
-            .as_object_mut()
-            .and_then(|root| root.entry("$defs").or_insert_with(|| Map::new().into()).as_object_mut())
+        if let Value::Object(keywords) = &mut whole
+            && let Value::Object(definitions) = keywords.entry("$defs").or_insert_with(|| Map::new().into())
         {
             let mut free = name.clone();
             while definitions.contains_key(&free) {
@@ -68,8 +67,13 @@ fn escaped(name: &str) -> String {
 pub(super) fn forget_unused(root: &mut Map<String, Value>) {
     const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
     let mut used = BTreeSet::new();
-    let is_used = |(keyword, _): &(&String, &Value)| !DEFINITIONS.contains(&keyword.as_str());
-    let rest = Value::Object(root.iter().filter(is_used).map(|(k, v)| (k.clone(), v.clone())).collect());
+    let mut others = Vec::new();
+    for (keyword, value) in root.iter() {
+        if !DEFINITIONS.contains(&keyword.as_str()) {
+            others.push((keyword.clone(), value.clone()));
+        }
+    }
+    let rest = Value::from_iter(others);
     let mut open = vec![&rest];
     while let Some(value) = open.pop() {
         match value {

@@ -37,11 +37,17 @@ impl Arguments {
     /// Returns the transform of the argument at the start of `path`, and the rest of `path` after the
     /// argument name.
     fn changed_at<'a>(&self, path: &'a str) -> Option<(&ArgumentTransform, &'a str)> {
-        let leads_into = |name: &&String| {
-            let rest = path.strip_prefix(name.as_str());
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-        };
-        let name = self.names.iter().filter(leads_into).max_by_key(|name| name.len())?;
-        self.changes.of(name).zip(path.strip_prefix(name.as_str()))
+        let mut longest: Option<(&str, &str)> = None;
+        for name in &self.names {
+            let Some(rest) = path.strip_prefix(name.as_str()) else { continue };
+            if !rest.is_empty() && !rest.starts_with(['.', '[']) {
+                continue;
+            }
+            if longest.is_none_or(|(other, _)| name.len() > other.len()) {
+                longest = Some((name, rest));
+            }
+        }
+        let (name, rest) = longest?;
+        Some((self.changes.of(name)?, rest))
     }
 }

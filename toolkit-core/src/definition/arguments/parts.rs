@@ -13,9 +13,9 @@ pub(super) const MOST_REFERENCES: usize = 8;
 pub(super) fn argument_names(root: &Value) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
     each_part(root, root, &mut |part, _| {
-        names.extend(
-            part.get("properties").and_then(Value::as_object).into_iter().flatten().map(|(name, _)| &**name),
-        );
+        if let Some(Value::Object(properties)) = part.get("properties") {
+            names.extend(properties.keys().map(String::as_str));
+        }
     });
     names
 }
@@ -25,7 +25,9 @@ pub(super) fn argument_names(root: &Value) -> BTreeSet<&str> {
 pub(super) fn demands<'a>(root: &'a Value, name: &str) -> Vec<&'a Value> {
     let mut demands = Vec::new();
     each_part(root, root, &mut |part, always| {
-        demands.extend(part.get("properties").and_then(|properties| properties.get(name)).filter(|_| always));
+        if always && let Some(properties) = part.get("properties") {
+            demands.extend(properties.get(name));
+        }
     });
     demands
 }

@@ -35,17 +35,23 @@ struct View<'a> {
 impl View<'_> {
     /// Returns the changed argument that `schema` mentions, if `wanted` accepts its transform.
     fn mentioned(&self, schema: &Value, wanted: impl Fn(&ArgumentTransform) -> bool) -> Option<&str> {
-        let mut found = None;
-        let mut mention = |name: &str| {
-            found = found.or(self.changes.of(name).filter(|change| wanted(change)).map(|it| &*it.argument));
-        };
+        let mut names = Vec::new();
         each_part(self.root, schema, &mut |part, _| {
-            let named = ["properties", "dependentSchemas", "dependentRequired"];
-            let named = named.iter().filter_map(|keyword| part.get(*keyword)?.as_object());
-            named.flat_map(Map::keys).for_each(|name| mention(name));
-            strings(part.get("required")).for_each(&mut mention);
+            for keyword in ["properties", "dependentSchemas", "dependentRequired"] {
+                if let Some(Value::Object(named)) = part.get(keyword) {
+                    names.extend(named.keys().map(String::as_str));
+                }
+            }
+            names.extend(strings(part.get("required")));
         });
-        found
+        for name in names {
+            if let Some(change) = self.changes.of(name)
+                && wanted(change)
+            {
+                return Some(&change.argument);
+            }
+        }
+        None
     }
 
     /// Transforms one schema of the arguments object. `references` is the number of references left to
@@ -70,11 +76,12 @@ impl View<'_> {
                     parts.collect::<Result<Vec<_>, _>>()?.into()
                 }
                 ("anyOf" | "oneOf", Value::Array(branches)) => {
-                    let branches = branches.into_iter().map(|branch| {
+                    let mut shown_branches = Vec::with_capacity(branches.len());
+                    for branch in branches {
                         self.unless_mentioned(&keyword, &branch, is_supplied)?;
-                        self.schema(branch, references)
-                    });
-                    branches.collect::<Result<Vec<_>, _>>()?.into()
+                        shown_branches.push(self.schema(branch, references)?);
+                    }
+                    shown_branches.into()
                 }
                 ("if" | "then" | "else" | "not", schema) => {
                     self.unless_mentioned(&keyword, &schema, is_supplied)?;
@@ -147,17 +154,28 @@ impl View<'_> {
     }
 
     fn properties(&self, named: Map<String, Value>) -> Value {
-        let shown = named.into_iter().filter_map(|(name, property)| match self.changes.of(&name) {
-            Some(change) => Some((change.shown_as()?.to_owned(), change.describe(property))),
-            None => Some((name, property)),
-        });
-        Value::Object(shown.collect())
+        let mut shown = Map::new();
+        for (name, property) in named {
+            let Some(change) = self.changes.of(&name) else {
+                shown.insert(name, property);
+                continue;
+            };
+            if let Some(name) = change.shown_as() {
+                shown.insert(name.to_owned(), change.describe(property));
+            }
+        }
+        Value::Object(shown)
     }
 
     fn required(&self, names: &[Value]) -> Value {
-        let names = names.iter().filter_map(Value::as_str);
-        let names = names.filter(|name| self.changes.of(name).is_none_or(|change| change.supply.is_none()));
-        names.filter_map(|name| self.changes.shown_as(name)).collect()
+        let mut required = Vec::new();
+        for name in names.iter().filter_map(Value::as_str) {
+            let is_supplied = self.changes.of(name).is_some_and(|change| change.supply.is_some());
+            if !is_supplied && let Some(shown) = self.changes.shown_as(name) {
+                required.push(Value::from(shown));
+            }
+        }
+        Value::Array(required)
     }
 }
 

@@ -66,8 +66,14 @@ impl Secrets {
 
 /// Returns the length of the longest beginning of `secret` at the end of `text`.
 fn length_of_beginning(secret: &str, text: &str) -> Option<usize> {
-    let is_end = |length: &usize| secret.get(..*length).is_some_and(|beginning| text.ends_with(beginning));
-    (BEGINNING..secret.len()).rev().find(is_end)
+    for length in (BEGINNING..secret.len()).rev() {
+        if let Some(beginning) = secret.get(..length)
+            && text.ends_with(beginning)
+        {
+            return Some(length);
+        }
+    }
+    None
 }
 
 #[cfg(test)]

@@ -24,15 +24,18 @@ impl Arguments {
             Ok((rewritten, secrets)) => (rewritten, Arc::new(secrets)),
             Err(error) => return ToolFuture::refused(error),
         };
-        let redacted = (!secrets.is_empty() && context.has_listeners()).then(|| {
+        let mut redacted = None;
+        if !secrets.is_empty() && context.has_listeners() {
             let secrets = secrets.clone();
-            context.clone().with_redaction(move |text| secrets.redact(text))
-        });
+            redacted = Some(context.clone().with_redaction(move |text| secrets.redact(text)));
+        }
         let call = async move {
             let context = redacted.as_ref().unwrap_or(context);
             // The message of a panic may contain a hidden value, so the panic is caught here.
-            let outcome = guarded_future(async { begin(tool, &rewritten, context).await }).await;
-            let outcome = outcome.unwrap_or_else(|panic| resume_unwind(Box::new(secrets.redact(&panic.0))));
+            let outcome = match guarded_future(async { begin(tool, &rewritten, context).await }).await {
+                Ok(outcome) => outcome,
+                Err(panic) => resume_unwind(Box::new(secrets.redact(&panic.0))),
+            };
             outcome.map_err(|error| self.translated(error).map_texts(&|text| secrets.redact(text)))
         };
         ToolFuture::new(call)

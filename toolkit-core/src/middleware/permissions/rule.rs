@@ -107,24 +107,19 @@ impl PermissionRule {
 
     /// Returns whether the rule applies to the tool, without testing its conditions on arguments.
     pub(super) fn may_apply(&self, definition: &ToolDefinition) -> bool {
-        let metadata = &definition.metadata;
-        let has = |tag: &ToolTag| {
-            let hint = match tag {
-                ToolTag::ReadOnly => metadata.read_only,
-                ToolTag::Destructive => metadata.destructive,
-                _ => None,
-            };
-            hint.unwrap_or_else(|| metadata.tags.contains(tag))
-        };
-        self.fits_name(&definition.name) && self.tags.iter().all(has)
+        self.fits_name(&definition.name) && self.tags.iter().all(|tag| has_tag(definition, tag))
     }
 
     fn fits_name(&self, name: &ToolName) -> bool {
-        let fits = |pattern: &NamePattern| match self.permission {
-            Permission::Allow => pattern.matches(name),
-            Permission::Ask(_) | Permission::Deny(_) => pattern.restricts(name),
-        };
-        self.tools.is_empty() || self.tools.iter().any(fits)
+        if self.tools.is_empty() {
+            return true;
+        }
+        match self.permission {
+            Permission::Allow => self.tools.iter().any(|pattern| pattern.matches(name)),
+            Permission::Ask(_) | Permission::Deny(_) => {
+                self.tools.iter().any(|pattern| pattern.restricts(name))
+            }
+        }
     }
 
     /// Returns whether the rule names single tools or has a condition on arguments. Such a rule counts as a deliberate
@@ -146,29 +141,37 @@ impl PermissionRule {
         // A call of `call_deferred` counts as a call of its target tool.
         let mut search_names = registry.search_names().to_vec();
         search_names.retain(|name| *name != CALL_DEFERRED);
-        let is_search = |pattern: &NamePattern| search_names.iter().any(|name| pattern.matches_text(name));
+        let mut selects_search = false;
         let mut problems = Vec::new();
-        for pattern in self.tools.iter().filter(|pattern| !is_search(pattern)) {
-            problems.extend(pattern.unmatched("tool", &names));
+        for pattern in &self.tools {
+            if search_names.iter().any(|name| pattern.matches_text(name)) {
+                selects_search = true;
+            } else {
+                problems.extend(pattern.unmatched("tool", &names));
+            }
         }
         let custom: Vec<&ToolTag> = self.tags.iter().filter(|tag| tag.is_custom()).collect();
         for tag in &custom {
             if !tools.iter().any(|tool| tool.metadata.tags.contains(*tag)) {
-                let known = tools.iter().flat_map(|tool| &tool.metadata.tags).map(ToolTag::as_str);
-                let known = distinct(known.chain(ToolTag::names()));
+                let given = tools.iter().flat_map(|tool| &tool.metadata.tags).map(ToolTag::as_str);
+                let known = distinct(given.chain(ToolTag::names()));
                 problems.push(BuildProblem::unknown("tag", tag.as_str(), known));
             }
         }
-        let is_selected = |tool: &&ToolDefinition| {
-            self.fits_name(&tool.name) && custom.iter().all(|tag| tool.metadata.tags.contains(*tag))
-        };
-        let selects_search = custom.is_empty() && self.tools.iter().any(is_search);
-        let is_general = custom.is_empty() && self.tools.is_empty();
-        if problems.is_empty() && !is_general && !selects_search && !tools.iter().any(is_selected) {
+        let applies_without_tools = custom.is_empty() && (self.tools.is_empty() || selects_search);
+        if problems.is_empty()
+            && !applies_without_tools
+            && !tools.iter().any(|tool| self.selects(tool, &custom))
+        {
             let rule = self.label(&custom);
             return vec![BuildProblem::RuleWithoutTools { rule, nearest: Vec::new(), known: Vec::new() }];
         }
         problems.into_iter().map(|problem| of_rule(self.kind(), problem)).collect()
+    }
+
+    /// Returns whether a tool has a name and all custom tags of the rule.
+    fn selects(&self, tool: &ToolDefinition, custom: &[&ToolTag]) -> bool {
+        self.fits_name(&tool.name) && custom.iter().all(|tag| tool.metadata.tags.contains(*tag))
     }
 
     /// Returns the patterns for names of tools.
@@ -231,6 +234,19 @@ fn of_rule(kind: &str, problem: BuildProblem) -> BuildProblem {
             BuildProblem::RuleWithoutTools { rule, nearest, known }
         }
         other => other,
+    }
+}
+
+/// Returns whether a tool has a tag, or the hint of the same meaning.
+fn has_tag(definition: &ToolDefinition, tag: &ToolTag) -> bool {
+    let hint = match tag {
+        ToolTag::ReadOnly => definition.metadata.read_only,
+        ToolTag::Destructive => definition.metadata.destructive,
+        _ => None,
+    };
+    match hint {
+        Some(hint) => hint,
+        None => definition.metadata.tags.contains(tag),
     }
 }
 
