@@ -184,7 +184,7 @@ fn compact_members(object: &str) -> Vec<(String, String)> {
     let members = members_of(object).unwrap_or_default();
     let mut compact = Vec::with_capacity(members.len());
     for (name, value) in members {
-        let text = Json::parse(value.get()).map(|value| value.compact()).unwrap_or_default();
+        let text = Json::parse(value).map(|value| value.compact()).unwrap_or_default();
         compact.push((name.into_owned(), text));
     }
     compact

@@ -204,7 +204,7 @@ impl ArgumentTransform {
 fn normal(definition: &ToolDefinition, property: Option<&Value>, value: &Value) -> Option<Value> {
     let schema = SchemaRef::new(&definition.parameters, property.unwrap_or(&Value::Null));
     let text = value.to_string();
-    serde_json::from_str(&definition.contract().ok()?.normal(schema, &text)).ok()
+    definition.contract().ok()?.normal(schema, &text).parse().ok()
 }
 
 fn takes(root: &Value, argument: &str, value: &Value) -> bool {

@@ -110,7 +110,10 @@ fn extras(
     if !calls.is_empty() {
         constrain = quote!(__toolkit::Some(|__constraints| { #calls }));
     }
-    let description = description.map_or_else(|| quote!(""), TokenStream::clone);
+    let description = match description {
+        Some(expression) => expression.clone(),
+        None => quote!(""),
+    };
     quote! {
         __toolkit::Some(&__toolkit::ParamExtras {
             description: #description,
