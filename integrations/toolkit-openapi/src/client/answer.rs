@@ -134,12 +134,8 @@ impl Answer {
 
     /// The text of an answer without a body.
     fn empty(&self) -> String {
-        match self.place() {
-            Some(place) => {
-                format!("The service has answered {} without content, at {place}.", self.status)
-            }
-            None => format!("The service has answered {} without content.", self.status),
-        }
+        let place = self.place().map(|place| format!(", at {place}")).unwrap_or_default();
+        format!("The service has answered {} without content{place}.", self.status)
     }
 
     /// Returns the answer that the document describes for the status.
@@ -147,10 +143,9 @@ impl Answer {
         let code = self.status.as_str();
         let range = format!("{}XX", code.get(..1).unwrap_or_default());
         for status in [code, &range, "default"] {
-            for response in &operation.responses {
-                if response.status.eq_ignore_ascii_case(status) {
-                    return Some(response);
-                }
+            let mut responses = operation.responses.iter();
+            if let Some(found) = responses.find(|response| response.status.eq_ignore_ascii_case(status)) {
+                return Some(found);
             }
         }
         None
@@ -160,28 +155,18 @@ impl Answer {
     fn schema_place<'a>(&self, operation: &'a Operation) -> Option<&'a str> {
         let content = &self.described(operation)?.content;
         let own = media_type(&self.headers).unwrap_or_default();
-        for (media_type, place) in content {
-            if essence(media_type) == own {
-                return place.as_deref();
-            }
+        let mut found = content.iter().find(|(media_type, _)| essence(media_type) == own);
+        if found.is_none() {
+            found = content.iter().find(|(name, _)| BodyKind::from_media_type(name) == BodyKind::Json);
         }
-        for (media_type, place) in content {
-            if BodyKind::from_media_type(media_type) == BodyKind::Json {
-                return place.as_deref();
-            }
-        }
-        None
+        found?.1.as_deref()
     }
 
     /// Returns whether the header `Link` names a next page.
     fn has_next_page(&self) -> bool {
-        for value in self.headers.get_all(LINK) {
-            let links = String::from_utf8_lossy(value.as_bytes());
-            if links.contains("rel=\"next\"") || links.contains("rel=next") {
-                return true;
-            }
-        }
-        false
+        let mut links =
+            self.headers.get_all(LINK).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
+        links.any(|links| links.contains("rel=\"next\"") || links.contains("rel=next"))
     }
 }
 

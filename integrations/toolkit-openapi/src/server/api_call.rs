@@ -73,8 +73,7 @@ async fn dispatch(api: &Api, run: RunContext, call: ToolCall, wait: Option<Durat
         None => Ok(running.await),
         Some(limit) => timeout(limit, running).await.map_err(|_| ToolError::timed_out(&tool, limit)),
     };
-    let (result, _) = ended?;
-    result.outcome
+    ended?.0.outcome
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

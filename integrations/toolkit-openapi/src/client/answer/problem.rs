@@ -65,12 +65,8 @@ impl Problem<'_> {
     }
 
     fn json(&self) -> Option<Value> {
-        if let Some(media_type) = media_type(&self.answer.headers)
-            && !is_json(&media_type)
-        {
-            return None;
-        }
-        self.answer.text().json()
+        let is_json = media_type(&self.answer.headers).is_none_or(|media_type| is_json(&media_type));
+        self.answer.text().json().filter(|_| is_json)
     }
 
     /// Returns the message of the service, or else the description of the status in the document.
@@ -135,7 +131,6 @@ fn wait(status: StatusCode, headers: &HeaderMap) -> Option<Duration> {
     Some(at.duration_since(SystemTime::now()).unwrap_or_default())
 }
 
-/// Returns the number in a header.
 fn number(headers: &HeaderMap, name: &str) -> Option<u64> {
     headers.get(name)?.to_str().ok()?.trim().parse().ok()
 }
@@ -190,8 +185,7 @@ fn fault(item: &Value) -> Option<String> {
 /// Returns the text of the first of these members that has one.
 fn first_text(item: &Value, names: &[&str]) -> Option<String> {
     for name in names {
-        let Some(member) = item.get(name) else { continue };
-        let text = texts(member);
+        let text = item.get(name).map(texts).unwrap_or_default();
         if !text.is_empty() {
             return Some(text);
         }

@@ -28,11 +28,8 @@ impl<'d> Node<'d> {
     /// Returns the items of the list called `name`.
     pub(crate) fn items(&self, name: &str) -> Vec<Self> {
         let Some(Self { value: Value::Array(items), place }) = self.get(name) else { return Vec::new() };
-        let mut nodes = Vec::with_capacity(items.len());
-        for (index, value) in items.iter().enumerate() {
-            nodes.push(Self { value, place: format!("{place}/{index}") });
-        }
-        nodes
+        let items = items.iter().enumerate();
+        items.map(|(index, value)| Self { value, place: format!("{place}/{index}") }).collect()
     }
 
     /// Returns the string called `name`.

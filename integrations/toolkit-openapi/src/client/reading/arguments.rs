@@ -84,7 +84,7 @@ impl<'d> ArgumentsDraft<'d> {
     /// bytes.
     pub(super) fn finish(&mut self, limit: usize) -> Option<Map<String, Value>> {
         let definitions = self.writer.definitions()?;
-        let required = self.optional_body.iter().filter(|(_, is_required)| *is_required).count();
+        let required = self.required_of_body().count();
         if !self.writer.meter.add(required * self.optional_body.len(), 0) {
             return None;
         }
@@ -102,23 +102,21 @@ impl<'d> ArgumentsDraft<'d> {
         if !definitions.is_empty() {
             schema.insert("$defs".to_owned(), definitions.into());
         }
-        let text = serde_json::to_string(&schema).ok()?;
-        if text.len() > limit {
-            return None;
-        }
-        Some(schema)
+        let is_small = serde_json::to_string(&schema).is_ok_and(|text| text.len() <= limit);
+        if is_small { Some(schema) } else { None }
+    }
+
+    /// Returns the required members of an optional body.
+    fn required_of_body(&self) -> impl Iterator<Item = &String> {
+        self.optional_body.iter().filter(|(_, is_required)| *is_required).map(|(member, _)| member)
     }
 
     /// Returns the members of an optional body, each with the required members that are needed beside it.
     fn dependent_required(&self) -> Map<String, Value> {
         let mut dependent = Map::new();
         for (member, _) in &self.optional_body {
-            let mut others: Vec<&str> = Vec::new();
-            for (other, is_required) in &self.optional_body {
-                if *is_required && other != member {
-                    others.push(other);
-                }
-            }
+            let mut others: Vec<&String> = self.required_of_body().collect();
+            others.retain(|other| *other != member);
             if !others.is_empty() {
                 dependent.insert(member.clone(), json!(others));
             }
@@ -129,9 +127,7 @@ impl<'d> ArgumentsDraft<'d> {
 
 /// Returns whether a parameter or a member, or its schema, has a description.
 fn has_description<'d>(document: &'d Document, part: &Node<'d>) -> bool {
-    if part.text("description").is_some() {
-        return true;
-    }
     let schema = part.get("schema").unwrap_or_else(|| part.clone());
-    document.resolve(schema).is_ok_and(|target| target.text("description").is_some())
+    let target = document.resolve(schema);
+    part.text("description").is_some() || target.is_ok_and(|target| target.text("description").is_some())
 }

@@ -82,10 +82,7 @@ fn schema_place(media: &Node<'_>) -> Option<String> {
 
 /// Returns the place of the schema of the first successful answer in JSON.
 pub(super) fn output_place(operation: &Operation) -> Option<&str> {
-    for response in &operation.responses {
-        if !response.status.starts_with('2') {
-            continue;
-        }
+    for response in operation.responses.iter().filter(|response| response.status.starts_with('2')) {
         for (media_type, place) in &response.content {
             if BodyKind::from_media_type(media_type) == BodyKind::Json {
                 return place.as_deref();

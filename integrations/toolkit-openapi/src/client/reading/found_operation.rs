@@ -26,22 +26,17 @@ const OPERATION: usize = 16;
 impl<'d> FoundOperation<'d> {
     /// Returns the number of values that the operation counts as, without its parameters, its body and its answers.
     pub(super) fn cost(&self) -> usize {
-        let mut cost = OPERATION + of_text(self.id.len() + self.path.len());
-        for name in ["tags", "x-speakeasy-mcp"] {
-            cost += self.node.value.get(name).map_or(0, of_value);
-        }
-        cost
+        let about = ["tags", "x-speakeasy-mcp"].iter().filter_map(|name| self.node.value.get(name));
+        OPERATION + of_text(self.id.len() + self.path.len()) + about.map(of_value).sum::<usize>()
     }
 
     /// Returns the path without its fragment, which is no part of a request. `#` in the name of a parameter begins none.
     pub(super) fn sent_path(&self) -> &'d str {
         let mut is_name = false;
         for (index, byte) in self.path.bytes().enumerate() {
-            match byte {
-                b'{' => is_name = true,
-                b'}' => is_name = false,
-                b'#' if !is_name => return &self.path[..index],
-                _ => {}
+            is_name = byte == b'{' || is_name && byte != b'}';
+            if byte == b'#' && !is_name {
+                return &self.path[..index];
             }
         }
         self.path
@@ -49,13 +44,8 @@ impl<'d> FoundOperation<'d> {
 
     /// Returns the names in braces in the path.
     pub(super) fn path_names(&self) -> impl Iterator<Item = &'d str> + use<'d> {
-        self.sent_path().split('{').skip(1).filter_map(before_brace)
+        self.sent_path().split('{').skip(1).filter_map(|part| part.split_once('}')).map(|(name, _)| name)
     }
-}
-
-/// Returns the text before a closing brace.
-fn before_brace(text: &str) -> Option<&str> {
-    Some(text.split_once('}')?.0)
 }
 
 /// Returns what a choice knows of an operation.
@@ -67,11 +57,8 @@ pub(super) fn info<'f>(found: &'f FoundOperation<'_>) -> OperationInfo<'f> {
 pub(super) fn unnamed(found: &FoundOperation<'_>) -> Unnamed {
     let key = format!("{} {}", found.method.as_str().to_ascii_lowercase(), found.path);
     let own = found.node.value.pointer("/x-speakeasy-mcp/name").and_then(Value::as_str);
-    let id = match (own, found.node.text("operationId")) {
-        (Some(own), _) => own.to_owned(),
-        (None, Some(id)) if !id.trim().is_empty() => id.to_owned(),
-        _ => key.clone(),
-    };
+    let operation_id = found.node.text("operationId").filter(|id| !id.trim().is_empty());
+    let id = own.or(operation_id).unwrap_or(&key).to_owned();
     Unnamed { id, tag: info(found).tags().next().map(str::to_owned), key }
 }
 
@@ -103,12 +90,10 @@ pub(super) fn security(document: &Document, operation: &Node<'_>) -> Vec<Vec<Sec
     let mut ways = Vec::new();
     for alternative in own.and_then(Value::as_array).into_iter().flatten() {
         let mut way = Vec::new();
-        for (scheme, scopes) in alternative.as_object().into_iter().flatten() {
-            let names = scopes.as_array().into_iter().flatten().filter_map(Value::as_str);
-            way.push(SecurityRequirement {
-                scheme: scheme.clone(),
-                scopes: names.map(str::to_owned).collect(),
-            });
+        for (scheme, names) in alternative.as_object().into_iter().flatten() {
+            let texts = names.as_array().into_iter().flatten().filter_map(Value::as_str);
+            let scopes = texts.map(str::to_owned).collect();
+            way.push(SecurityRequirement { scheme: scheme.clone(), scopes });
         }
         ways.push(way);
     }
@@ -127,19 +112,14 @@ pub(super) fn metadata(found: &FoundOperation<'_>) -> ToolMetadata {
     metadata.tags.insert(ToolTag::Network);
     if is_safe {
         metadata.tags.insert(ToolTag::ReadOnly);
+        metadata.destructive = Some(false);
     }
     if is_deletion {
         metadata.tags.insert(ToolTag::Destructive);
-    }
-    metadata.read_only = Some(is_safe);
-    if is_safe {
-        metadata.destructive = Some(false);
-    } else if is_deletion {
         metadata.destructive = Some(true);
     }
-    if is_idempotent {
-        metadata.idempotent = Some(true);
-    }
+    metadata.read_only = Some(is_safe);
+    metadata.idempotent = if is_idempotent { Some(true) } else { None };
     metadata.open_world = Some(true);
     metadata.is_async = true;
     metadata.source = ToolSource::OpenApi;

@@ -90,14 +90,11 @@ impl Writer {
             }
             Value::Object(members) if self.explode => pairs = self.members(members)?,
             single if is_single(single) => {
-                if let Some(item) = self.items(single)?.pop() {
-                    pairs.push((encoded, item));
-                }
+                pairs.extend(self.items(single)?.pop().map(|item| (encoded, item)));
             }
             value => {
-                if let Some(joined) = joined(&self.items(value)?, self.delimiter())? {
-                    pairs.push((encoded, joined));
-                }
+                let joined = joined(&self.items(value)?, self.delimiter())?;
+                pairs.extend(joined.map(|joined| (encoded, joined)));
             }
         }
         Ok(pairs)
@@ -232,10 +229,7 @@ fn joined(items: &[String], delimiter: &str) -> Result<Option<String>, Unwritabl
             return Err(unwritable(&item, &delimiter, "separates the items"));
         }
     }
-    if items.is_empty() {
-        return Ok(None);
-    }
-    Ok(Some(items.join(delimiter)))
+    Ok(if items.is_empty() { None } else { Some(items.join(delimiter)) })
 }
 
 fn unwritable(item: &str, character: &str, effect: &str) -> Unwritable {

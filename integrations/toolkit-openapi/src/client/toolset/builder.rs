@@ -6,7 +6,7 @@ use crate::client::document::{Document, OpenApiLimits, TextRole, allowed, apply_
 use crate::client::reading::{Namespaces, OperationInfo, OperationTool, Reader, ReaderSettings};
 use crate::client::service::{RequestSettings, Service, fetch_document};
 use crate::error::{OpenApiError, OpenApiErrorKind};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
 use std::io;
@@ -78,9 +78,9 @@ impl OpenApiToolsBuilder {
     /// Takes only the operations with these ids: an `operationId`, or a method and a path, as in `GET /users/{id}`. An id
     /// that no operation has is an issue.
     pub fn only_operations<T: Into<String>>(mut self, ids: impl IntoIterator<Item = T>) -> Self {
-        let ids: Vec<String> = ids.into_iter().map(Into::into).collect();
+        let ids: BTreeSet<String> = ids.into_iter().map(Into::into).collect();
         self.reader.choice.operations.extend(ids.iter().cloned());
-        self.only(move |operation| ids.iter().any(|id| id == operation.id))
+        self.only(move |operation| ids.contains(operation.id))
     }
 
     /// Takes only operations with one of these methods, in any letter case. A word that is no method is an issue.
