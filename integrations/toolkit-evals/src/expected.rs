@@ -170,10 +170,16 @@ fn is_equal(one: &Value, other: &Value) -> bool {
             one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_equal(one, other))
         }
         (Value::Object(one), Value::Object(other)) => {
-            let has = |(name, value): (&String, &Value)| {
-                other.get(name).is_some_and(|other| is_equal(value, other))
-            };
-            one.len() == other.len() && one.iter().all(has)
+            if one.len() != other.len() {
+                return false;
+            }
+            for (name, value) in one {
+                let Some(counterpart) = other.get(name) else { return false };
+                if !is_equal(value, counterpart) {
+                    return false;
+                }
+            }
+            true
         }
         _ => one == other,
     }

@@ -82,7 +82,7 @@ pub use trial::Trial;
 pub use trials_file::TrialsFileError;
 
 use scorer::DynScorer;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -247,19 +247,18 @@ impl Eval {
         let build = Arc::new(move |trial| agent(trial).map_err(Into::into));
         let problems = self.problems();
         let trials = if problems.is_empty() { self.trials() } else { Vec::new() };
-        let mut reports: Vec<(usize, TrialReport)> = Vec::new();
-        let mut waiting = Vec::new();
+        let mut ended: Vec<(usize, TrialReport)> = Vec::new();
+        let mut left = VecDeque::new();
         for (index, trial) in trials.into_iter().enumerate() {
             match self.file.as_ref().and_then(|file| file.earlier(&trial)) {
-                Some(report) => reports.push((index, report)),
-                None => waiting.push((index, trial)),
+                Some(report) => ended.push((index, report)),
+                None => left.push_back((index, trial)),
             }
         }
-        let mut waiting = waiting.into_iter();
         let mut running = JoinSet::new();
         loop {
             while running.len() < self.concurrency
-                && let Some((index, trial)) = waiting.next()
+                && let Some((index, trial)) = left.pop_front()
             {
                 let build = build.clone();
                 let scorers = self.scorers.clone();
@@ -274,12 +273,12 @@ impl Eval {
                     (index, report)
                 });
             }
-            let Some(ended) = running.join_next().await else { break };
+            let Some(joined) = running.join_next().await else { break };
             // Trials catch their panics, so only the end of the runtime leaves no report.
-            reports.extend(ended);
+            ended.extend(joined);
         }
-        reports.sort_by_key(|(index, _)| *index);
-        let reports = reports.into_iter().map(|(_, report)| report).collect();
+        ended.sort_by_key(|(index, _)| *index);
+        let reports = ended.into_iter().map(|(_, report)| report).collect();
         let names = self.candidates.iter().map(|candidate| candidate.name.to_string());
         let mut report = Report::new(names.collect(), reports);
         report.file_error = self.file.as_ref().and_then(|file| file.failure());
@@ -318,12 +317,14 @@ impl Eval {
         let mut trials = Vec::new();
         for Candidate { name, model } in &self.candidates {
             for repetition in 1..=self.repetitions {
-                trials.extend(self.tasks.iter().map(|task| {
-                    let task = task.clone();
-                    let model_name = name.clone();
-                    let model = model.clone();
-                    Trial { task, model_name, model, repetition }
-                }));
+                for task in &self.tasks {
+                    trials.push(Trial {
+                        task: task.clone(),
+                        model_name: name.clone(),
+                        model: model.clone(),
+                        repetition,
+                    });
+                }
             }
         }
         trials

@@ -117,11 +117,13 @@ impl Summary {
         self.solved += usize::from(trial.is_solved());
         self.errors += usize::from(trial.error.is_some());
         for score in &trial.scores {
-            let known = self.scores.iter().position(|(name, ..)| *name == score.scorer);
-            let at = known.unwrap_or_else(|| {
-                self.scores.push((score.scorer.clone(), 0, 0));
-                self.scores.len() - 1
-            });
+            let at = match self.scores.iter().position(|(name, ..)| *name == score.scorer) {
+                Some(at) => at,
+                None => {
+                    self.scores.push((score.scorer.clone(), 0, 0));
+                    self.scores.len() - 1
+                }
+            };
             if let Some((_, passed, scored)) = self.scores.get_mut(at) {
                 *passed += usize::from(score.passed);
                 *scored += 1;
@@ -138,18 +140,17 @@ impl Summary {
 
 impl Report {
     pub(crate) fn new(models: Vec<String>, trials: Vec<TrialReport>) -> Self {
-        let summary = |model: String| {
-            let of_model = trials.iter().filter(|trial| trial.model == model).collect::<Vec<_>>();
+        let mut summaries = Vec::with_capacity(models.len());
+        for model in models {
             let mut summary = Summary { model, ..Summary::default() };
-            of_model.into_iter().for_each(|trial| summary.add(trial));
-            summary
-        };
-        Self {
-            models: models.into_iter().map(summary).collect(),
-            trials,
-            file_error: None,
-            problems: Vec::new(),
+            for trial in &trials {
+                if trial.model == summary.model {
+                    summary.add(trial);
+                }
+            }
+            summaries.push(summary);
         }
+        Self { models: summaries, trials, file_error: None, problems: Vec::new() }
     }
 
     /// Returns the summary of the model with this name.
@@ -187,10 +188,12 @@ impl Report {
         write_row(f, &vec!["---"; names.len()])?;
         for model in &self.models {
             let mut cells = vec![cell(&model.model), model.trials.to_string(), model.solved.to_string()];
-            cells.extend(scorers.iter().map(|scorer| {
-                let score = model.scores.iter().find(|(name, ..)| name == scorer);
-                score.map_or_else(|| "-".to_owned(), |(_, passed, scored)| format!("{passed} of {scored}"))
-            }));
+            for scorer in &scorers {
+                cells.push(match model.scores.iter().find(|(name, ..)| name == scorer) {
+                    Some((_, passed, scored)) => format!("{passed} of {scored}"),
+                    None => "-".to_owned(),
+                });
+            }
             let counts = [
                 model.errors as u64,
                 model.model_calls.into(),
@@ -220,12 +223,17 @@ impl Report {
         write_row(f, &vec!["---"; names.len()])?;
         for task in tasks {
             let mut cells = vec![cell(task)];
-            cells.extend(self.models.iter().map(|model| {
-                let of_model = |trial: &&TrialReport| trial.task == task && trial.model == model.model;
-                let trials: Vec<_> = self.trials.iter().filter(of_model).collect();
-                let solved = trials.iter().filter(|trial| trial.is_solved()).count();
-                format!("{solved} of {}", trials.len())
-            }));
+            for model in &self.models {
+                let mut trials = 0;
+                let mut solved = 0;
+                for trial in &self.trials {
+                    if trial.task == task && trial.model == model.model {
+                        trials += 1;
+                        solved += usize::from(trial.is_solved());
+                    }
+                }
+                cells.push(format!("{solved} of {trials}"));
+            }
             write_row(f, &cells)?;
         }
         Ok(())
@@ -235,7 +243,10 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.problems.is_empty() {
-            return self.problems.iter().try_for_each(|problem| writeln!(f, "- {problem}"));
+            for problem in &self.problems {
+                writeln!(f, "- {problem}")?;
+            }
+            return Ok(());
         }
         self.write_models(f)?;
         writeln!(f)?;
@@ -248,17 +259,19 @@ impl fmt::Display for Report {
             if std::mem::take(&mut is_first) {
                 writeln!(f)?;
             }
-            let failed = trial.scores.iter().filter(|score| !score.passed);
-            let failed = failed.map(|score| match score.reason.as_str() {
-                "" => format!("`{}` failed", score.scorer),
-                reason => format!("`{}`: {reason}", score.scorer),
-            });
-            let mut reasons: Vec<String> = trial.error.iter().cloned().chain(failed).collect();
+            let mut reasons: Vec<String> = trial.error.iter().cloned().collect();
+            for score in &trial.scores {
+                match score.reason.as_str() {
+                    _ if score.passed => {}
+                    "" => reasons.push(format!("`{}` failed", score.scorer)),
+                    reason => reasons.push(format!("`{}`: {reason}", score.scorer)),
+                }
+            }
             if reasons.is_empty() {
                 reasons.push("nothing was checked; the task has no expectations".to_owned());
             }
-            let reasons = reasons.join("; ").replace('\n', " ");
-            writeln!(f, "- `{}`, {}, repetition {}: {reasons}", trial.task, trial.model, trial.repetition)?;
+            let line = reasons.join("; ").replace('\n', " ");
+            writeln!(f, "- `{}`, {}, repetition {}: {line}", trial.task, trial.model, trial.repetition)?;
         }
         Ok(())
     }
@@ -266,7 +279,9 @@ impl fmt::Display for Report {
 
 fn write_row<S: AsRef<str>>(f: &mut fmt::Formatter<'_>, cells: &[S]) -> fmt::Result {
     f.write_str("|")?;
-    cells.iter().try_for_each(|cell| write!(f, " {} |", cell.as_ref()))?;
+    for cell in cells {
+        write!(f, " {} |", cell.as_ref())?;
+    }
     writeln!(f)
 }
 

@@ -73,8 +73,12 @@ impl Task {
                     None => (call.name.clone(), None),
                 });
             }
-            let actual = transcript.calls.iter().filter(|call| call.reached_tool);
-            let actual: Vec<ComparableCall> = actual.map(|call| call.comparable.clone()).collect();
+            let mut actual: Vec<ComparableCall> = Vec::new();
+            for call in &transcript.calls {
+                if call.reached_tool {
+                    actual.push(call.comparable.clone());
+                }
+            }
             scores.push(Score::from(compare_calls(self.call_match, &comparable, &actual)).named("calls"));
         }
         if let Some(expected) = &self.answer {

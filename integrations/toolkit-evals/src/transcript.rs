@@ -92,10 +92,12 @@ impl Transcript {
             messages: messages.to_vec(),
             tools,
         };
-        let mut results: Vec<&ToolResult> = messages
-            .iter()
-            .flat_map(|message| if let Message::Tool(given) = message { &given.results[..] } else { &[] })
-            .collect();
+        let mut results: Vec<&ToolResult> = Vec::new();
+        for message in messages {
+            if let Message::Tool(given) = message {
+                results.extend(&given.results);
+            }
+        }
         for message in messages {
             let Message::Assistant(said) = message else { continue };
             for call in &said.calls {
@@ -139,12 +141,20 @@ impl Transcript {
                 return comparable;
             }
         }
-        let text = serde_json::from_str(arguments).map(|mut value: Value| {
-            value.sort_all_objects();
-            value.to_string()
-        });
-        (name.to_owned(), Some(text.unwrap_or_else(|_| arguments.trim().to_owned())))
+        let text = match serde_json::from_str::<Value>(arguments) {
+            Ok(mut value) => {
+                value.sort_all_objects();
+                value.to_string()
+            }
+            Err(_) => arguments.trim().to_owned(),
+        };
+        (name.to_owned(), Some(text))
     }
+}
+
+fn comparable_of(request: &ToolRequest) -> Option<ComparableCall> {
+    let arguments = request.canonical_arguments()?;
+    Some((request.definition().name.to_string(), Some(arguments.to_owned())))
 }
 
 /// Returns the tool's own name and the canonical arguments of a call. Returns `None` if the registry has no
@@ -158,9 +168,7 @@ async fn canonical(tools: Arc<ToolRegistry>, name: &str, arguments: &str) -> Opt
     let read = {
         let found = found.clone();
         move |request: ToolRequest, _: Next| {
-            let arguments = request.canonical_arguments().map(ToOwned::to_owned);
-            let name = request.definition().name.to_string();
-            *lock(&found) = arguments.map(|arguments| (name, Some(arguments)));
+            *lock(&found) = comparable_of(&request);
             std::future::ready(Ok::<_, ToolError>(ToolOutput::text("")))
         }
     };

@@ -53,7 +53,11 @@ pub(crate) async fn conduct(
         let question = task.question.as_str();
         agent.run(question).on(&mut conversation).await
     };
-    let ended = caught(run).await.and_then(|ended| ended.map_err(|error| error.to_string()));
+    let ended = match caught(run).await {
+        Ok(Ok(output)) => Ok(output),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(panic) => Err(panic),
+    };
     report.duration = started.elapsed();
     // The conversation knows the amounts also after an error or a panic.
     let counted = conversation.latest_run().unwrap_or_default();

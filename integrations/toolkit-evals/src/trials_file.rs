@@ -54,11 +54,15 @@ impl TrialsFile {
             if line.is_empty() {
                 continue;
             }
-            let line: ReadLine = serde_json::from_slice(line).map_err(|error| {
-                failed(&format_args!("line {number} is no trial: {error}; use another file"))
-            })?;
-            let trial = &line.trial;
-            earlier.insert((trial.task.clone(), trial.model.clone(), trial.repetition), line);
+            let read: ReadLine = match serde_json::from_slice(line) {
+                Ok(read) => read,
+                Err(error) => {
+                    let fault = format_args!("line {number} is no trial: {error}; use another file");
+                    return Err(failed(&fault));
+                }
+            };
+            let trial = &read.trial;
+            earlier.insert((trial.task.clone(), trial.model.clone(), trial.repetition), read);
         }
         let file = OpenOptions::new().create(true).append(true).open(path).map_err(|error| failed(&error))?;
         if whole < text.len() {

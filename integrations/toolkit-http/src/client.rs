@@ -36,7 +36,7 @@ pub use url::{parse_url, segment};
 
 use bytes::Bytes;
 use connector::Connector;
-use http::header::{CONTENT_ENCODING, HeaderMap, HeaderValue, PROXY_AUTHORIZATION};
+use http::header::{CONTENT_ENCODING, HeaderMap, PROXY_AUTHORIZATION};
 use http::{Request, StatusCode};
 use http_body_util::Full;
 use hyper_util::client::legacy::{Client, Error};
@@ -97,14 +97,14 @@ impl HttpClient {
     }
 
     fn with_connector(connector: Connector, limits: HttpLimits) -> Self {
-        let client = |is_plain| {
-            Client::builder(TokioExecutor::new())
-                .pool_timer(TokioTimer::new())
-                .pool_max_idle_per_host(max_idle_connections(is_plain))
-                .build(connector.clone())
-        };
-        let (fresh, kept) = (client(true), client(false));
-        Self { connector, fresh, kept, keeps_plain: false, limits, server_name: "the server" }
+        Self {
+            fresh: pool(&connector, true),
+            kept: pool(&connector, false),
+            connector,
+            keeps_plain: false,
+            limits,
+            server_name: "the server",
+        }
     }
 
     /// Sets the words for the server in error messages, `the server` by default.
@@ -176,6 +176,14 @@ impl HttpClient {
     }
 }
 
+/// Returns a client that keeps as many idle connections as requests of this kind may have.
+fn pool(connector: &Connector, is_plain: bool) -> Client<Connector, Full<Bytes>> {
+    Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_max_idle_per_host(max_idle_connections(is_plain))
+        .build(connector.clone())
+}
+
 impl HttpResponse {
     /// Checks that the body has no content encoding, such as `gzip`. A request asks for this with the header
     /// `accept-encoding: identity`.
@@ -183,12 +191,10 @@ impl HttpResponse {
     /// # Errors
     /// The body is encoded.
     pub fn check_encoding(&self) -> Result<(), HttpError> {
-        let is_plain = |encoding: &&HeaderValue| {
-            encoding.is_empty() || encoding.as_bytes().eq_ignore_ascii_case(b"identity")
-        };
-        let Some(encoding) = self.headers.get(CONTENT_ENCODING).filter(|encoding| !is_plain(encoding)) else {
+        let Some(encoding) = self.headers.get(CONTENT_ENCODING) else { return Ok(()) };
+        if encoding.is_empty() || encoding.as_bytes().eq_ignore_ascii_case(b"identity") {
             return Ok(());
-        };
+        }
         let text = format!(
             "{} has sent an answer with the content encoding {encoding:?}, which the request does not accept; turn \
              compression off in the server, or in the proxy before it",

@@ -104,11 +104,12 @@ pub(crate) fn listings(registry: &ToolRegistry) -> BTreeMap<NamespaceVersion, By
         };
         namespaces.entry(name.namespace().map(str::to_owned)).or_default().push(travel);
     }
-    let listing = |(namespace, tools): (Option<String>, Vec<TravelDefinition>)| {
+    let mut listings = BTreeMap::new();
+    for (namespace, tools) in namespaces {
         let text = serde_json::to_vec(&tools).unwrap_or_default();
-        (NamespaceVersion { namespace, hash: hash(&text) }, text.into())
-    };
-    namespaces.into_iter().map(listing).collect()
+        listings.insert(NamespaceVersion { namespace, hash: hash(&text) }, text.into());
+    }
+    listings
 }
 
 /// Returns the digest of a text for subjects.
@@ -156,32 +157,38 @@ impl Listing {
                 Ok(tool) => listing.tools.push(Arc::new(tool)),
                 Err(fault) => notes.push(fault),
             }
-            let issue = |(kind, message)| ToolIssue::new(&name, kind, message);
-            listing.issues.extend(notes.into_iter().map(issue));
+            for (kind, message) in notes {
+                listing.issues.push(ToolIssue::new(&name, kind, message));
+            }
         }
         listing
     }
 }
 
 fn import(entry: Value, namespace: Option<&str>, notes: &mut Vec<Note>) -> Result<ForeignTool, Note> {
-    let malformed =
-        |error: String| (ToolIssueKind::Malformed, format!("is malformed and was left out: {error}"));
-    let travel: TravelDefinition =
-        serde_json::from_value(entry).map_err(|error| malformed(error.to_string()))?;
+    let travel: TravelDefinition = match serde_json::from_value(entry) {
+        Ok(travel) => travel,
+        Err(error) => {
+            let message = format!("is malformed and was left out: {error}");
+            return Err((ToolIssueKind::Malformed, message));
+        }
+    };
     let seen =
         serde_json::to_vec(&(&travel.name, &travel.description, &travel.parameters)).unwrap_or_default();
     let shown = hash(&seen).into();
     let mut name = legal_name(&travel.name, None, notes)?;
     if namespace.is_some() {
-        let illegal = |error| (ToolIssueKind::IllegalName, format!("was left out: {error}"));
-        name = ToolName::from_parts(name.as_str(), namespace, &travel.method).map_err(illegal)?;
+        name = match ToolName::from_parts(name.as_str(), namespace, &travel.method) {
+            Ok(name) => name,
+            Err(error) => return Err((ToolIssueKind::IllegalName, format!("was left out: {error}"))),
+        };
     }
     let parameters = checked_parameters(travel.parameters, SCHEMA_LIMITS, notes)?;
     let text = description(&travel.description, DESCRIPTION_LIMIT, notes);
     let metadata = travel.settings.into_metadata();
-    let definition = ToolDefinition::new(name, text, parameters).with_metadata(metadata);
     // The worker checks the arguments, and refuses those that are wrong.
-    let mut definition = definition.with_own_reading();
+    let mut definition =
+        ToolDefinition::new(name, text, parameters).with_metadata(metadata).with_own_reading();
     if let Some(output) = travel.output {
         match checked_schema(output, SCHEMA_LIMITS, notes) {
             Ok(schema) => definition = definition.with_output_schema(schema),

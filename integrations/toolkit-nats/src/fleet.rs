@@ -261,15 +261,9 @@ impl FleetBuilder {
         }
         choose_cryptography();
         let refusals = broadcast::Sender::new(REFUSALS_KEPT);
-        let options = options.ping_interval(PING_INTERVAL).max_reconnects(None).name("toolkit");
         let (told, secrets) = (refusals.clone(), redactor.clone());
-        let options = options.event_callback(move |event| {
-            if let Event::ServerError(error) = event {
-                // An error means that nobody listens.
-                let _ = told.send(secrets.redact(error.to_string().trim_start_matches("nats: ")));
-            }
-            std::future::ready(())
-        });
+        options = options.ping_interval(PING_INTERVAL).max_reconnects(None).name("toolkit");
+        options = options.event_callback(move |event| std::future::ready(tell(&event, &told, &secrets)));
         match options.connect(servers).await {
             Ok(client) => Ok(Fleet { client, prefix: prefix.into(), redactor, refusals }),
             // A server without TLS answers with text.
@@ -279,6 +273,14 @@ impl FleetBuilder {
             }
             Err(error) => Err(FleetError::lost(redactor.redact(&error.to_string()))),
         }
+    }
+}
+
+/// Tells the listeners of an error of the server.
+fn tell(event: &Event, listeners: &broadcast::Sender<String>, redactor: &Redactor) {
+    if let Event::ServerError(error) = event {
+        // An error means that nobody listens.
+        let _ = listeners.send(redactor.redact(error.to_string().trim_start_matches("nats: ")));
     }
 }
 

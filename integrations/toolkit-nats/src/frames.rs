@@ -142,16 +142,11 @@ pub(crate) enum Frame {
 
 impl Frame {
     pub(crate) fn write(&self) -> Bytes {
-        let json = |kind: u8, body: serde_json::Result<Vec<u8>>| {
-            let mut bytes = vec![kind];
-            bytes.extend_from_slice(&body.unwrap_or_default());
-            Bytes::from(bytes)
-        };
         match self {
             Self::Beat => Bytes::from_static(b"~"),
-            Self::Refused(refusal) => json(b'-', serde_json::to_vec(refusal)),
-            Self::Progress(fraction, message) => json(b'%', serde_json::to_vec(&(fraction, message))),
-            Self::Event(event) => json(b'!', serde_json::to_vec(event)),
+            Self::Refused(refusal) => json(b'-', refusal),
+            Self::Progress(fraction, message) => json(b'%', &(fraction, message)),
+            Self::Event(event) => json(b'!', event),
             Self::Chunk(number, body) => part(b'+', *number, body),
             Self::End(chunks, body) => part(b'=', *chunks, body),
         }
@@ -186,6 +181,12 @@ pub(crate) fn read_json<T: DeserializeOwned>(body: &[u8], redactor: &Redactor) -
     serde_json::from_str(Unread::new(body).text(redactor).as_str()).ok()
 }
 
+fn json(kind: u8, body: &impl Serialize) -> Bytes {
+    let mut bytes = vec![kind];
+    bytes.extend_from_slice(&serde_json::to_vec(body).unwrap_or_default());
+    Bytes::from(bytes)
+}
+
 fn part(kind: u8, number: u32, body: &[u8]) -> Bytes {
     let mut bytes = BytesMut::with_capacity(body.len() + 5);
     bytes.put_u8(kind);
@@ -198,12 +199,15 @@ fn part(kind: u8, number: u32, body: &[u8]) -> Bytes {
 pub(crate) fn frames_of(body: &Bytes, max_payload: usize) -> impl Iterator<Item = Frame> {
     let length = max_payload.saturating_sub(OVERHEAD).max(OVERHEAD);
     let chunks = body.len().saturating_sub(1) / length;
-    (0..=chunks).map(move |number| {
-        let start = number * length;
-        let body = body.slice(start..body.len().min(start + length));
-        let count = u32::try_from(number).unwrap_or(u32::MAX);
-        if number == chunks { Frame::End(count, body) } else { Frame::Chunk(count, body) }
-    })
+    (0..=chunks).map(move |number| frame_of(body, number, chunks, length))
+}
+
+/// Returns the frame with this number of those of a body. All but the last have this length.
+fn frame_of(body: &Bytes, number: usize, chunks: usize, length: usize) -> Frame {
+    let start = number * length;
+    let part = body.slice(start..body.len().min(start + length));
+    let count = u32::try_from(number).unwrap_or(u32::MAX);
+    if number == chunks { Frame::End(count, part) } else { Frame::Chunk(count, part) }
 }
 
 /// The chunks of a body that have arrived.

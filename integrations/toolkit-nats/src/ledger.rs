@@ -146,9 +146,11 @@ impl CallLedger {
     /// # Errors
     /// [`LedgerError`] if the connection string is invalid, the server cannot be reached, or the table cannot be created.
     pub async fn connect(config: &str) -> Result<Self, LedgerError> {
-        // Without the reason, because it may quote parts of a password.
-        let invalid = |_| LedgerError::new("the connection string of the ledger is invalid");
-        Self::connect_with(config.parse().map_err(invalid)?, NoTls).await
+        let Ok(config) = config.parse() else {
+            // Without the reason, because it may quote parts of a password.
+            return Err(LedgerError::new("the connection string of the ledger is invalid"));
+        };
+        Self::connect_with(config, NoTls).await
     }
 
     /// Connects with encryption. `tls` is a connector from a crate such as `tokio-postgres-rustls`.

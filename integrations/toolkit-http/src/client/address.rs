@@ -41,8 +41,12 @@ pub(super) fn is_public(address: IpAddr) -> bool {
 }
 
 fn is_public_v4(address: Ipv4Addr) -> bool {
-    let is_in = |(base, length): &(Ipv4Addr, u32)| (address.to_bits() ^ base.to_bits()) >> (32 - length) == 0;
-    !NOT_PUBLIC.iter().any(is_in)
+    for (base, length) in NOT_PUBLIC {
+        if (address.to_bits() ^ base.to_bits()) >> (32 - length) == 0 {
+            return false;
+        }
+    }
+    true
 }
 
 /// Only `2000::/3` is assigned for the public. An address that contains one of IPv4 is as public as that one.
@@ -50,11 +54,11 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     if let Some(address) = address.to_ipv4_mapped() {
         return is_public_v4(address);
     }
-    let embedded =
-        |high: u16, low: u16| is_public_v4(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)));
     match address.segments() {
         // NAT64 and 6to4.
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => embedded(high, low),
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {
+            is_public_v4(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)))
+        }
         // Protocols such as Teredo, and documentation.
         [0x2001, 0..0x200 | 0xdb8, ..] | [0x3fff, 0..0x1000, ..] => false,
         [0x2000..0x4000, ..] => true,

@@ -61,22 +61,27 @@ fn crypto_provider() -> Option<Arc<CryptoProvider>> {
 /// # Errors
 /// The platform has no usable certificates, or there is no cryptography.
 pub fn tls_config(is_plain: bool) -> Result<ClientConfig, HttpError> {
-    let failed = |error: rustls::Error| {
-        HttpError::new(HttpErrorKind::Connection, format!("no encrypted connections: {error}"))
-    };
-    let provider = crypto_provider().ok_or_else(|| {
+    let Some(provider) = crypto_provider() else {
         let text = "no encrypted connections: enable the feature `aws-lc-rs` or `ring`, or install a `CryptoProvider` of `rustls`";
-        HttpError::new(HttpErrorKind::InvalidRequest, text)
-    })?;
+        return Err(HttpError::new(HttpErrorKind::InvalidRequest, text));
+    };
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(failed)?;
-    let builder = if is_plain {
+        .map_err(no_encryption)?;
+    let verifying = if is_plain {
         builder.with_root_certificates(RootCertStore::empty())
     } else {
-        builder.with_platform_verifier().map_err(failed)?
+        builder.with_platform_verifier().map_err(no_encryption)?
     };
-    Ok(builder.with_no_client_auth())
+    Ok(verifying.with_no_client_auth())
+}
+
+fn no_encryption(error: rustls::Error) -> HttpError {
+    HttpError::new(HttpErrorKind::Connection, format!("no encrypted connections: {error}"))
+}
+
+fn tls_connector() -> Result<TlsConnector, HttpError> {
+    Ok(TlsConnector::from(Arc::new(tls_config(false)?)))
 }
 
 /// A proxy between the client and a server.
@@ -141,8 +146,7 @@ impl Connector {
     }
 
     fn tls(&self) -> Result<TlsConnector, HttpError> {
-        let new = || tls_config(false).map(|config| TlsConnector::from(Arc::new(config)));
-        self.tls.get_or_init(new).clone()
+        self.tls.get_or_init(tls_connector).clone()
     }
 
     async fn connect(mut self, to: Uri) -> Result<TokioIo<Link>, Failure> {
@@ -154,19 +158,18 @@ impl Connector {
         let is_plain = is_plain(&to);
         let proxy = self.proxy(&to)?;
         let is_proxied = is_plain && proxy.is_some();
-        let tcp = match proxy {
+        let connection = match proxy {
             None => self.tcp.call(to).await?,
             Some(proxy) if is_plain => self.proxy_tcp.call(proxy.uri).await?,
             Some(Proxy { uri, authorization }) => {
-                let tunnel = Tunnel::new(uri, self.proxy_tcp.clone());
-                let mut tunnel = match authorization {
-                    Some(authorization) => tunnel.with_auth(authorization),
-                    None => tunnel,
-                };
+                let mut tunnel = Tunnel::new(uri, self.proxy_tcp.clone());
+                if let Some(authorization) = authorization {
+                    tunnel = tunnel.with_auth(authorization);
+                }
                 tunnel.call(to).await?
             }
         };
-        let tcp = tcp.into_inner();
+        let tcp = connection.into_inner();
         let stream: Box<dyn Duplex> = if is_plain {
             Box::new(tcp)
         } else {
@@ -204,10 +207,13 @@ impl Service<Uri> for Connector {
         let limit = self.limit;
         let connected = self.clone().connect(to);
         Box::pin(async move {
-            timeout(limit, connected).await.unwrap_or_else(|_| {
-                let text = format!("no answer within {} s", limit.as_secs_f64());
-                Err(io::Error::new(io::ErrorKind::TimedOut, text).into())
-            })
+            match timeout(limit, connected).await {
+                Ok(link) => link,
+                Err(_) => {
+                    let text = format!("no answer within {} s", limit.as_secs_f64());
+                    Err(io::Error::new(io::ErrorKind::TimedOut, text).into())
+                }
+            }
         })
     }
 }

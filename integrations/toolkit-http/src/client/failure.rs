@@ -73,13 +73,12 @@ impl HttpError {
     /// if it broke later. `server` is the words for the server in the message.
     #[must_use]
     pub fn of_connection(error: &(dyn Error + 'static), is_connect: bool, server: &str) -> Self {
-        let timed_out = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
         let own = causes(error).find_map(|cause| cause.downcast_ref::<Self>());
         let kind = if let Some(own) = own {
             own.kind
         } else if causes(error).any(<dyn Error>::is::<NotPublic>) {
             HttpErrorKind::NotAllowed
-        } else if causes(error).any(|cause| cause.downcast_ref().is_some_and(timed_out)) {
+        } else if causes(error).any(is_timeout) {
             HttpErrorKind::TimedOut
         } else {
             HttpErrorKind::Connection
@@ -119,12 +118,17 @@ impl Error for HttpError {}
 /// the head of its response is too large.
 fn is_lasting(error: &(dyn Error + 'static)) -> bool {
     let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-    let is_certificate = inner.and_then(|inner| inner.downcast_ref()).is_some_and(|error| {
-        matches!(error, rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented)
-    });
+    let is_certificate = matches!(
+        inner.and_then(|inner| inner.downcast_ref()),
+        Some(rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented)
+    );
     // The method of hyper for this error belongs to its server.
     let is_head = error.is::<hyper::Error>() && error.to_string().contains("message head is too large");
     is_certificate || is_head
+}
+
+fn is_timeout(error: &(dyn Error + 'static)) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::TimedOut)
 }
 
 /// Returns the error and its sources, beginning with `error` itself.

@@ -34,16 +34,23 @@ pub fn is_json(media_type: &str) -> bool {
 /// Returns the pause that the headers request before a retry, in seconds, in milliseconds or as a date.
 #[must_use]
 pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
-    let millis = text("retry-after-ms").and_then(|wait| wait.parse::<f64>().ok());
-    let standard = text(RETRY_AFTER.as_str());
-    let seconds = millis.map(|wait| wait / 1e3).or_else(|| standard?.parse().ok());
-    if let Some(wait) = seconds {
-        return Duration::try_from_secs_f64(wait).ok();
+    if let Some(text) = trimmed(headers, "retry-after-ms")
+        && let Ok(millis) = text.parse::<f64>()
+    {
+        return Duration::try_from_secs_f64(millis / 1e3).ok();
     }
-    let date = httpdate::parse_http_date(standard?).ok()?;
+    let text = trimmed(headers, RETRY_AFTER.as_str())?;
+    if let Ok(seconds) = text.parse() {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let date = httpdate::parse_http_date(text).ok()?;
     // A date in the past allows an immediate retry.
     Some(date.duration_since(SystemTime::now()).unwrap_or_default())
+}
+
+/// Returns the text of a header without blanks around it.
+fn trimmed<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    headers.get(name)?.to_str().ok().map(str::trim)
 }
 
 #[cfg(test)]

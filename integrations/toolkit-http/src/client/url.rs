@@ -9,20 +9,23 @@ use http::uri::Scheme;
 /// # Errors
 /// The URL does not begin with `https://` or `http://` and a host, or it contains a user name or an invalid port.
 pub fn parse_url(url: &str) -> Result<Uri, HttpError> {
-    let invalid = |text: &str| Err(HttpError::new(HttpErrorKind::InvalidRequest, text));
-    let uri = url.parse::<Uri>().ok();
-    let is_http = |uri: &Uri| matches!(uri.scheme_str(), Some("https" | "http"));
-    match uri.filter(|uri| is_http(uri) && uri.host().is_some_and(|host| !host.is_empty())) {
-        Some(uri) if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) => {
-            invalid("the base URL contains a user name or a password; set the header `authorization` instead")
+    let text = match url.parse::<Uri>() {
+        Ok(uri) if !is_http_with_host(&uri) => INVALID,
+        Ok(uri) if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) => {
+            "the base URL contains a user name or a password; set the header `authorization` instead"
         }
-        Some(uri) if has_invalid_port(&uri) => invalid("the base URL has an invalid port"),
-        Some(uri) => Ok(uri),
-        None => invalid(
-            "the base URL is invalid; it must begin with `https://` or `http://` and a host, and consist of \
-             ASCII characters without spaces",
-        ),
-    }
+        Ok(uri) if has_invalid_port(&uri) => "the base URL has an invalid port",
+        Ok(uri) => return Ok(uri),
+        Err(_) => INVALID,
+    };
+    Err(HttpError::new(HttpErrorKind::InvalidRequest, text))
+}
+
+const INVALID: &str = "the base URL is invalid; it must begin with `https://` or `http://` and a host, and consist of \
+                       ASCII characters without spaces";
+
+fn is_http_with_host(uri: &Uri) -> bool {
+    matches!(uri.scheme_str(), Some("https" | "http")) && uri.host().is_some_and(|host| !host.is_empty())
 }
 
 /// Returns whether the URL has an invalid port after the host. The HTTP client would ignore such a port.
@@ -47,11 +50,13 @@ pub(super) fn is_plain(uri: &Uri) -> bool {
 /// ```
 #[must_use]
 pub fn segment(text: &str, unescaped: &str) -> String {
-    let escaped = |byte: u8| match char::from(byte) {
-        c if c.is_ascii_alphanumeric() || "-._~".contains(c) || c.is_ascii() && unescaped.contains(c) => {
-            c.to_string()
+    let mut segment = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match char::from(byte) {
+            c if c.is_ascii_alphanumeric() || "-._~".contains(c) => segment.push(c),
+            c if c.is_ascii() && unescaped.contains(c) => segment.push(c),
+            _ => segment.push_str(&format!("%{byte:02X}")),
         }
-        _ => format!("%{byte:02X}"),
-    };
-    text.bytes().map(escaped).collect()
+    }
+    segment
 }

@@ -84,12 +84,12 @@ impl Origin {
 
 /// Returns the origins of pages that a browser has loaded from this machine.
 pub(super) fn loopback_origins() -> Vec<Origin> {
-    let site = |scheme: &'static str| {
-        LOOPBACK.map(|name| Origin {
-            site: Some((scheme.to_owned(), name.to_owned())),
-            port: None,
-            has_any_port: true,
-        })
-    };
-    [site("http"), site("https")].concat()
+    let mut origins = Vec::new();
+    for scheme in ["http", "https"] {
+        for name in LOOPBACK {
+            let site = Some((scheme.to_owned(), name.to_owned()));
+            origins.push(Origin { site, port: None, has_any_port: true });
+        }
+    }
+    origins
 }

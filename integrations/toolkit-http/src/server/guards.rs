@@ -217,8 +217,9 @@ impl HttpGuards {
     }
 
     fn check_origin(&self, origin: &HeaderValue) -> Result<(), Refusal> {
-        let origin = origin.to_str().ok().and_then(Origin::of_request);
-        if origin.is_some_and(|origin| self.origins.iter().any(|accepted| accepted.accepts(&origin))) {
+        if let Some(origin) = origin.to_str().ok().and_then(Origin::of_request)
+            && self.origins.iter().any(|accepted| accepted.accepts(&origin))
+        {
             return Ok(());
         }
         Err(Refusal::new(StatusCode::FORBIDDEN, "the origin of the request is not allowed"))
@@ -254,5 +255,8 @@ fn late() -> Refusal {
 #[must_use]
 pub fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return None;
+    }
+    Some(token.trim())
 }

@@ -131,10 +131,8 @@ where
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        let frame = self.project().body.poll_frame(context);
-        frame
-            .map_ok(|frame| frame.map_data(|mut data| data.copy_to_bytes(data.remaining())))
-            .map_err(Into::into)
+        let polled = self.project().body.poll_frame(context);
+        polled.map_ok(|frame| frame.map_data(all_bytes)).map_err(Into::into)
     }
 
     fn is_end_stream(&self) -> bool {
@@ -144,6 +142,10 @@ where
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
     }
+}
+
+fn all_bytes(mut data: impl Buf) -> Bytes {
+    data.copy_to_bytes(data.remaining())
 }
 
 /// A body with the parts of a stream.

@@ -20,12 +20,15 @@ pub fn checked_path(path: &str) -> Result<String, BuildError> {
     Ok(if path.is_empty() { String::new() } else { format!("/{path}") })
 }
 
+/// Returns whether all characters of a text may be in a URL as they are.
+fn is_legal(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_alphanumeric() || "-._~!$&'()*+,;=:@".contains(c))
+}
+
 /// Returns whether a text may be between two slashes of a URL.
 fn is_part(text: &str) -> bool {
     let mut encoded = text.split('%');
     let plain = encoded.next().unwrap_or_default();
-    let is_legal =
-        |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "-._~!$&'()*+,;=:@".contains(c));
     if !is_legal(plain) {
         return false;
     }

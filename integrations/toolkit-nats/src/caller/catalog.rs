@@ -63,11 +63,11 @@ impl Catalog {
             let Some(Some(listing)) = members.listings.get(version) else { continue };
             catalog.issues.extend(listing.issues.iter().cloned());
             let tokens = version.tokens();
-            let destination = |worker: Arc<RemoteWorker>| {
-                let subject = subject(&worker, &tokens);
-                Destination { worker, subject }
-            };
-            let route: Route = workers.into_iter().map(destination).collect();
+            let mut destinations = Vec::with_capacity(workers.len());
+            for worker in workers {
+                destinations.push(Destination { subject: subject(&worker, &tokens), worker });
+            }
+            let route: Route = destinations.into();
             for tool in &listing.tools {
                 let shown = (tool.remote_name.clone(), tool.shown.clone());
                 catalog.routes.entry(shown).or_default().push(route.clone());
@@ -81,9 +81,10 @@ impl Catalog {
                 break;
             }
             let shown = earlier.tools.get(name).map(|tool| &tool.shown);
-            let kept = tools.iter().find(|tool| Some(&tool.shown) == shown);
-            let chosen =
-                kept.or_else(|| tools.iter().max_by_key(|tool| (catalog.workers_of(tool), &tool.shown)));
+            let mut chosen = tools.iter().find(|tool| Some(&tool.shown) == shown);
+            if chosen.is_none() {
+                chosen = tools.iter().max_by_key(|tool| (catalog.workers_of(tool), &tool.shown));
+            }
             if let Some(tool) = chosen {
                 catalog.tools.insert(name.to_owned(), Arc::clone(tool));
             }
@@ -121,18 +122,24 @@ impl Catalog {
 
     /// Returns the names of the tools that are new, gone and changed since `earlier`.
     pub(super) fn changes_since(&self, earlier: &Self) -> [Vec<ToolName>; 3] {
-        let name = |tool: &Arc<ForeignTool>| tool.definition.name.clone();
-        let added = self.tools.iter().filter(|(name, _)| !earlier.tools.contains_key(*name));
-        let removed = earlier.tools.iter().filter(|(name, _)| !self.tools.contains_key(*name));
-        let is_changed = |name: &String, tool: &Arc<ForeignTool>| {
-            earlier.tools.get(name).is_some_and(|known| known.definition != tool.definition)
-        };
-        let changed = self.tools.iter().filter(|(name, tool)| is_changed(name, tool));
-        [
-            added.map(|(_, tool)| name(tool)).collect(),
-            removed.map(|(_, tool)| name(tool)).collect(),
-            changed.map(|(_, tool)| name(tool)).collect(),
-        ]
+        let mut added = Vec::new();
+        let mut removed = Vec::new();
+        let mut changed = Vec::new();
+        for (name, tool) in &self.tools {
+            match earlier.tools.get(name) {
+                None => added.push(tool.definition.name.clone()),
+                Some(known) if known.definition != tool.definition => {
+                    changed.push(tool.definition.name.clone());
+                }
+                Some(_) => {}
+            }
+        }
+        for (name, tool) in &earlier.tools {
+            if !self.tools.contains_key(name) {
+                removed.push(tool.definition.name.clone());
+            }
+        }
+        [added, removed, changed]
     }
 }
 

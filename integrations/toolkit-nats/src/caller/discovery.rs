@@ -4,7 +4,6 @@ use super::caller_state::CallerState;
 use super::catalog::{Absence, Catalog};
 use super::fleet_event::FleetEvent;
 use super::listings::FETCH;
-use super::members::RemoteWorker;
 use super::newcomers::hear;
 use super::replies::Reply;
 use crate::fleet::Refusals;
@@ -33,8 +32,8 @@ pub(super) async fn start(state: &Arc<CallerState>) -> Result<(), FleetError> {
     let mut refusals = fleet.refusals(state.replies.inbox());
     let replies = fleet.client.subscribe(state.replies.subject()).await.map_err(FleetError::lost)?;
     let workers = state.settings.workers.as_deref().unwrap_or("*");
-    let live = fleet.client.subscribe(fleet.subject(format_args!("live.{workers}"))).await;
-    let live = live.map_err(FleetError::lost)?;
+    let subject = fleet.subject(format_args!("live.{workers}"));
+    let live = fleet.client.subscribe(subject).await.map_err(FleetError::lost)?;
     tokio::spawn(state.stop.clone().run_until_cancelled_owned(listen(state.clone(), replies, live)));
     tokio::select! {
         refusal = refusals.next() => return Err(FleetError::refused(&refusal)),
@@ -158,19 +157,20 @@ fn rebuild(state: &CallerState) {
         };
         members.forget_unused();
         let caller = &state.settings.name;
-        let subject = |worker: &RemoteWorker, tokens: &str| {
+        Catalog::new(&members, &earlier, &absence, |worker, tokens| {
             state.fleet.subject(format_args!("to.{}.{caller}.{tokens}", worker.id)).into()
-        };
-        Catalog::new(&members, &earlier, &absence, subject)
+        })
     };
     let [added, removed, changed] = catalog.changes_since(&earlier);
-    let issues =
-        (catalog.issues != earlier.issues && !catalog.issues.is_empty()).then(|| catalog.issues.clone());
+    let mut new_issues = Vec::new();
+    if catalog.issues != earlier.issues {
+        new_issues.clone_from(&catalog.issues);
+    }
     state.publish(catalog);
     if !(added.is_empty() && removed.is_empty() && changed.is_empty()) {
         state.emit(FleetEvent::ToolsChanged { added, removed, changed });
     }
-    if let Some(issues) = issues {
-        state.emit(FleetEvent::Issues(issues));
+    if !new_issues.is_empty() {
+        state.emit(FleetEvent::Issues(new_issues));
     }
 }

@@ -6,6 +6,7 @@ use super::fleet_event::FleetEvent;
 use super::fleet_tool::FleetTool;
 use crate::definitions::ForeignTool;
 use std::collections::BTreeMap;
+use std::slice;
 use std::sync::Arc;
 use tokio_util::sync::DropGuard;
 use toolkit_core::error::BuildError;
@@ -26,6 +27,9 @@ impl FleetFollowing {
 
 /// The tools of the fleet that are in the registry.
 type Registered = BTreeMap<String, Arc<ForeignTool>>;
+
+/// The name of a tool, with the tool that it gets; `None` if it is removed.
+type ToolEdit<'a> = (&'a str, Option<&'a Arc<ForeignTool>>);
 
 impl FleetTools {
     /// Registers the tools in a live registry, and changes the registry whenever the tools of the fleet change.
@@ -54,35 +58,49 @@ impl FleetTools {
 
     /// Turns the registered tools into those of the catalog: all at once, or one by one if the registry refuses some.
     fn apply(&self, live: &LiveRegistry, catalog: &Catalog, registered: &mut Registered) {
-        let mut edits: Vec<(&str, Option<&Arc<ForeignTool>>)> = Vec::new();
-        let gone = registered.keys().filter(|name| !catalog.tools.contains_key(*name));
-        edits.extend(gone.map(|name| (name.as_str(), None)));
-        let is_known = |name: &String, tool: &Arc<ForeignTool>| {
-            registered.get(name).is_some_and(|known| known.definition == tool.definition)
-        };
-        let fresh = catalog.tools.iter().filter(|(name, tool)| !is_known(name, tool));
-        edits.extend(fresh.map(|(name, tool)| (name.as_str(), Some(tool))));
-        let edit = |registry: &mut ToolRegistry, (name, tool): (&str, Option<&Arc<ForeignTool>>)| {
-            // The program itself may have removed the tool.
-            let is_ours = registered.contains_key(name) && registry.get_any(name).is_some();
-            match tool.map(|tool| FleetTool::new(self.clone(), Arc::clone(tool))) {
-                None if is_ours => registry.unregister(name).map(drop),
-                None => Ok(()),
-                Some(tool) if is_ours => registry.replace(tool).map(drop),
-                Some(tool) => registry.register(tool),
+        let mut edits: Vec<ToolEdit<'_>> = Vec::new();
+        for name in registered.keys() {
+            if !catalog.tools.contains_key(name) {
+                edits.push((name, None));
             }
-        };
-        let all_at_once = live.change(|registry| edits.iter().try_for_each(|change| edit(registry, *change)));
+        }
+        for (name, tool) in &catalog.tools {
+            if registered.get(name).is_none_or(|known| known.definition != tool.definition) {
+                edits.push((name, Some(tool)));
+            }
+        }
+        let all_at_once = live.change(|registry| self.edit(registry, &edits, registered));
         let mut latest = catalog.tools.clone();
         if all_at_once.is_err() {
-            for change in edits.iter().copied() {
-                let Err(error) = live.change(|registry| edit(registry, change)) else { continue };
-                latest.remove(change.0);
-                if let (_, Some(tool)) = change {
+            for edit @ (name, tool) in &edits {
+                let edited = live.change(|registry| self.edit(registry, slice::from_ref(edit), registered));
+                let Err(error) = edited else { continue };
+                latest.remove(*name);
+                if let Some(tool) = tool {
                     self.state.emit(FleetEvent::Refused { tool: tool.definition.name.clone(), error });
                 }
             }
         }
         *registered = latest;
+    }
+
+    /// Makes these changes of the tools in the registry.
+    fn edit(
+        &self,
+        registry: &mut ToolRegistry,
+        edits: &[ToolEdit<'_>],
+        registered: &Registered,
+    ) -> Result<(), BuildError> {
+        for (name, tool) in edits {
+            // The program itself may have removed the tool.
+            let is_ours = registered.contains_key(*name) && registry.get_any(name).is_some();
+            match tool.map(|tool| FleetTool::new(self.clone(), Arc::clone(tool))) {
+                None if is_ours => drop(registry.unregister(name)?),
+                None => {}
+                Some(tool) if is_ours => drop(registry.replace(tool)?),
+                Some(tool) => registry.register(tool)?,
+            }
+        }
+        Ok(())
     }
 }

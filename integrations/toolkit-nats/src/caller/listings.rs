@@ -19,13 +19,17 @@ const FETCHES: usize = 32;
 
 /// Fetches the definitions of these versions, and stores them.
 pub(super) async fn fetch_all(state: &CallerState, missing: Vec<NamespaceVersion>) {
-    let fetches = missing.into_iter().map(|version| async move {
-        let text = timeout(FETCH, fetch(state, &version)).await.ok().flatten();
-        let listing = text.map(|text| Listing::read(&version, &text, &state.fleet.redactor));
-        lock(&state.members).store(&version, listing);
-        state.changed.notify_one();
-    });
+    let fetches = missing.into_iter().map(|version| fetch_and_store(state, version));
     stream::iter(fetches).buffer_unordered(FETCHES).collect::<()>().await;
+}
+
+async fn fetch_and_store(state: &CallerState, version: NamespaceVersion) {
+    let listing = match timeout(FETCH, fetch(state, &version)).await {
+        Ok(Some(text)) => Some(Listing::read(&version, &text, &state.fleet.redactor)),
+        _ => None,
+    };
+    lock(&state.members).store(&version, listing);
+    state.changed.notify_one();
 }
 
 async fn fetch(state: &CallerState, version: &NamespaceVersion) -> Option<Bytes> {

@@ -106,13 +106,14 @@ impl Members {
     /// Removes the workers without a recent sign of life, and returns their ids.
     pub(super) fn expire(&mut self, round: u64) -> Vec<Arc<str>> {
         let mut lost = Vec::new();
-        self.workers.retain(|id, member| {
-            let is_heard = round.saturating_sub(member.worker.heard()) < EXPIRY;
-            if !is_heard {
+        for (id, member) in &self.workers {
+            if round.saturating_sub(member.worker.heard()) >= EXPIRY {
                 lost.push(id.clone());
             }
-            is_heard
-        });
+        }
+        for id in &lost {
+            self.workers.remove(id);
+        }
         lost
     }
 

@@ -88,8 +88,10 @@ impl<'a> OutgoingCall<'a> {
         match outcome {
             Ok(outcome) => {
                 self.act(&outcome.actions);
-                let lost = || self.failed(CallFailure::Unknown, "its result cannot be read");
-                let result = outcome.into_result().unwrap_or_else(|| Err(lost()));
+                let result = match outcome.into_result() {
+                    Some(result) => result,
+                    None => Err(self.failed(CallFailure::Unknown, "its result cannot be read")),
+                };
                 if let Err(error) = &result {
                     span.fail(error.kind().as_str());
                 }
@@ -159,9 +161,9 @@ impl<'a> OutgoingCall<'a> {
             return None;
         }
         let turn = usize::try_from(self.number.checked_rem(count as u64)?).ok()?;
-        let workers = || routes.iter().flat_map(|route| route.iter());
+        let workers = routes.iter().flat_map(|route| route.iter());
         let mut busy = None;
-        for destination in workers().skip(turn).chain(workers().take(turn)) {
+        for destination in workers.clone().skip(turn).chain(workers.take(turn)) {
             match &destination.worker {
                 worker if !tries.allow(worker) => {}
                 worker if worker.is_busy() => drop(busy.get_or_insert(destination)),
@@ -337,17 +339,16 @@ impl Tries {
 }
 
 async fn ended(body: Bytes, redactor: &Redactor) -> Attempt {
-    let is_large = body.len() > LARGE;
-    let redactor = redactor.clone();
-    let read = move || match read_json(&body, &redactor) {
+    let outcome = if body.len() > LARGE {
+        let redactor = redactor.clone();
+        tokio::task::spawn_blocking(move || read_json(&body, &redactor)).await.ok().flatten()
+    } else {
+        read_json(&body, redactor)
+    };
+    match outcome {
         Some(outcome) => Attempt::Ended(Box::new(outcome)),
         None => Attempt::Lost("its result cannot be read"),
-    };
-    if !is_large {
-        return read();
     }
-    let unread = |_| Attempt::Lost("its result cannot be read");
-    tokio::task::spawn_blocking(read).await.unwrap_or_else(unread)
 }
 
 /// The call has ended, but its result has not arrived.

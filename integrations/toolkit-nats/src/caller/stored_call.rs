@@ -37,8 +37,8 @@ pub(super) async fn fetch(state: &CallerState, id: &str) -> Result<StoredCall, F
     let mut line = state.replies.open(None);
     let sent = state.fleet.client.publish_with_reply(subject, line.subject.clone(), message).await;
     sent.map_err(FleetError::lost)?;
-    let body = timeout(WAIT, receive_body(&mut line, RESULT_LIMIT, &redactor)).await;
-    let body = match body.unwrap_or(Err(None)) {
+    let received = timeout(WAIT, receive_body(&mut line, RESULT_LIMIT, &redactor)).await;
+    let body = match received.unwrap_or(Err(None)) {
         Ok(body) => body,
         Err(Some(Refusal::Running)) => return Ok(StoredCall::Running),
         Err(Some(Refusal::ClaimLost)) => return Ok(StoredCall::Unknown),

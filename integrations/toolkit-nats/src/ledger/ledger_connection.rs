@@ -41,6 +41,18 @@ pub(super) struct LedgerConnection {
     redactor: Redactor,
 }
 
+/// Opens a connection, and runs it in a task of its own.
+async fn connected<T>(config: Config, tls: T) -> Result<Client, tokio_postgres::Error>
+where
+    T: MakeTlsConnect<Socket>,
+    T::Stream: Send + 'static,
+{
+    let (client, connection) = config.connect(tls).await?;
+    // Statements of the connection return its error, too.
+    tokio::spawn(async { drop(connection.await) });
+    Ok(client)
+}
+
 impl LedgerConnection {
     pub(super) fn new<T>(config: Config, tls: T) -> Self
     where
@@ -51,16 +63,7 @@ impl LedgerConnection {
     {
         let mut redactor = Redactor::new();
         redactor.add(&String::from_utf8_lossy(config.get_password().unwrap_or_default()));
-        let connect: Connect = Box::new(move || {
-            let config = config.clone();
-            let tls = tls.clone();
-            Box::pin(async move {
-                let (client, connection) = config.connect(tls).await?;
-                // Statements of the connection return its error, too.
-                tokio::spawn(async { drop(connection.await) });
-                Ok(client)
-            })
-        });
+        let connect: Connect = Box::new(move || Box::pin(connected(config.clone(), tls.clone())));
         Self { current: Mutex::new(None), connect, redactor }
     }
 
@@ -70,8 +73,7 @@ impl LedgerConnection {
             return Ok(client.clone());
         }
         let connected = timeout(LIMIT, (self.connect)()).await.map_err(|_| LedgerError::late())?;
-        let client = connected.map_err(|error| self.failed(error))?;
-        let client = Arc::new(client);
+        let client = Arc::new(connected.map_err(|error| self.failed(error))?);
         *current = Some(client.clone());
         Ok(client)
     }

@@ -74,8 +74,7 @@ impl AcceptedCall {
         let Some((head, arguments)) = CallHead::read(&message) else {
             return state.refuse(self.reply.clone(), &Refusal::NotServed).await;
         };
-        let caller = caller_of(&head, &self.caller, &state.settings);
-        let caller = match caller {
+        let caller = match caller_of(&head, &self.caller, &state.settings) {
             Ok(caller) => caller,
             Err(reason) => return state.refuse(self.reply.clone(), &Refusal::Denied(reason)).await,
         };
@@ -209,7 +208,8 @@ impl AcceptedCall {
         }
         let state = self.state.clone();
         let reply = self.reply.clone();
-        let run = run.with_state(caller.clone()).with_extension(caller).on_progress(move |progress| {
+        run = run.with_state(caller.clone()).with_extension(caller);
+        run = run.on_progress(move |progress| {
             state.send_now(reply.clone(), &Frame::Progress(progress.fraction, progress.message));
         });
         self.offer.dispatcher.clone().with_hard_limit(left).with_run(run)
@@ -219,14 +219,17 @@ impl AcceptedCall {
 /// Returns whether the outcome is so long that it is written on a thread of its own.
 fn is_large(result: &ToolResult) -> bool {
     let contents = result.output().map_or(&[][..], ToolOutput::content);
-    let length = |content: &Content| match content {
+    contents.iter().map(content_length).sum::<usize>() > LARGE
+}
+
+fn content_length(content: &Content) -> usize {
+    match content {
         Content::Image(media) | Content::Audio(media) | Content::File(media) => match &media.data {
             MediaData::Base64(text) => text.len(),
             MediaData::Url(url) => url.len(),
         },
         content => content.to_text().len(),
-    };
-    contents.iter().map(length).sum::<usize>() > LARGE
+    }
 }
 
 /// Returns the outcome as it travels. If it is longer than the limit, the outcome is an error.

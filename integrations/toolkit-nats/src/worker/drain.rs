@@ -44,11 +44,10 @@ impl Drain {
     }
 
     pub(super) fn has_ended(&self, calls: &Calls) -> bool {
-        self.0.as_ref().is_some_and(|draining| {
-            let is_idle = lock(&calls.running).is_empty();
-            let is_late = draining.deadline.is_some_and(|deadline| Instant::now() > deadline);
-            (is_idle && draining.latest_call.elapsed() > QUIET) || is_late
-        })
+        let Some(draining) = &self.0 else { return false };
+        let is_idle = lock(&calls.running).is_empty();
+        let is_late = draining.deadline.is_some_and(|deadline| Instant::now() > deadline);
+        (is_idle && draining.latest_call.elapsed() > QUIET) || is_late
     }
 }
 

@@ -34,12 +34,14 @@ pub(super) fn current(
     if worker.has_rules || registry.iter_definitions().any(|tool| tool.metadata.retries > 0) {
         fixed = with_events(fixed);
     }
-    let offer = |(version, listing): (NamespaceVersion, Bytes)| {
+    let mut offers = Offers::new();
+    for (version, listing) in listings(&registry) {
         let tokens = version.tokens();
-        let offer = earlier.get(&tokens).cloned().unwrap_or_else(|| {
-            Arc::new(Offer { version, listing, dispatcher: fixed.clone(), counts: Mutex::default() })
-        });
-        (tokens, offer)
-    };
-    Ok(listings(&registry).into_iter().map(offer).collect())
+        let offer = match earlier.get(&tokens) {
+            Some(unchanged) => unchanged.clone(),
+            None => Arc::new(Offer { version, listing, dispatcher: fixed.clone(), counts: Mutex::default() }),
+        };
+        offers.insert(tokens, offer);
+    }
+    Ok(offers)
 }

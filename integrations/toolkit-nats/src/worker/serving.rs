@@ -42,8 +42,8 @@ pub(super) async fn start(worker: Worker, fleet: Fleet) -> Result<RunningWorker,
         RegistrySource::Live(live) => live.subscribe().map(drop).boxed(),
         _ => stream::pending().boxed(),
     };
-    let calls = fleet.client.subscribe(fleet.subject(format!("to.{}.>", state.id))).await;
-    let calls = calls.map_err(FleetError::lost)?;
+    let subject = fleet.subject(format!("to.{}.>", state.id));
+    let calls = fleet.client.subscribe(subject).await.map_err(FleetError::lost)?;
     let mut serving = Serving {
         state: state.clone(),
         offers: Offers::new(),
@@ -124,23 +124,23 @@ impl Serving {
 
     /// Offers the current tools: subscribes to new versions, and ends the subscriptions of those that are gone.
     async fn update(&mut self) -> Result<(), FleetError> {
+        let state = &self.state;
+        let current =
+            offers::current(&state.settings, &self.offers, |dispatcher| state.with_events(dispatcher));
         // A registry with a fault keeps its earlier offers.
-        let with_events = |dispatcher| self.state.with_events(dispatcher);
-        let offers = offers::current(&self.state.settings, &self.offers, with_events);
-        let Ok(offers) = offers else { return Ok(()) };
+        let Ok(offers) = current else { return Ok(()) };
         for tokens in offers.keys() {
             if !self.listings.contains_key(tokens) {
                 let handle = self.listen(self.state.fleet.subject(format!("tools.{tokens}")), true).await?;
                 self.listings.insert(tokens.clone(), handle);
             }
         }
-        self.listings.retain(|tokens, handle| {
-            let is_offered = offers.contains_key(tokens);
-            if !is_offered {
+        for (tokens, handle) in &self.listings {
+            if !offers.contains_key(tokens) {
                 handle.abort();
             }
-            is_offered
-        });
+        }
+        self.listings.retain(|tokens, _| offers.contains_key(tokens));
         self.offers = offers;
         self.announce().await;
         Ok(())

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::task::unconstrained;
@@ -137,19 +137,22 @@ impl WorkerState {
 
     /// Tells the callers of all calls that have run for some time that their worker lives.
     pub(super) async fn beat(&self) {
-        let is_old = |call: &RunningCall| call.started.elapsed() > BEAT / 4;
-        let running: Vec<String> = {
-            let running = lock(&self.calls.running);
-            running.iter().filter(|(_, call)| is_old(call)).map(|(reply, _)| reply.clone()).collect()
-        };
-        for reply in running {
+        let mut replies: Vec<String> = Vec::new();
+        for (reply, call) in lock(&self.calls.running).iter() {
+            if call.started.elapsed() > BEAT / 4 {
+                replies.push(reply.clone());
+            }
+        }
+        for reply in replies {
             self.send(reply.into(), &Frame::Beat).await;
         }
     }
 
     /// Cancels the calls that have not ended in time, and sends what waits to be sent.
     pub(super) async fn stop_calls(&self) {
-        lock(&self.calls.running).values().for_each(|call| call.cancellation.cancel());
+        for call in lock(&self.calls.running).values() {
+            call.cancellation.cancel();
+        }
         // A synchronous tool cannot be interrupted.
         let _ = tokio::time::timeout(BEAT, self.settings.calls.all_ended()).await;
     }
@@ -157,20 +160,23 @@ impl WorkerState {
     /// Sends the events of a dispatcher to the callers.
     pub(super) fn with_events(self: &Arc<Self>, dispatcher: Dispatcher) -> Dispatcher {
         let state = Arc::downgrade(self);
-        dispatcher.with_listener(move |event: &ToolEvent| {
-            // The caller's dispatcher emits the other events, and progress takes a way of its own.
-            let is_news = matches!(
-                event.kind,
-                ToolEventKind::Retried { .. }
-                    | ToolEventKind::ApprovalRequested { .. }
-                    | ToolEventKind::ApprovalDecided { .. }
-            );
-            if !is_news {
-                return;
-            }
-            if let (Some(state), Some(reply)) = (state.upgrade(), &event.call.invocation_id) {
-                state.send_now(reply.as_str().into(), &Frame::Event(Box::new(event.clone())));
-            }
-        })
+        dispatcher.with_listener(move |event: &ToolEvent| send_event(&state, event))
+    }
+}
+
+/// Sends an event that only the worker's dispatcher emits to the caller.
+fn send_event(state: &Weak<WorkerState>, event: &ToolEvent) {
+    // The caller's dispatcher emits the other events, and progress takes a way of its own.
+    let is_news = matches!(
+        event.kind,
+        ToolEventKind::Retried { .. }
+            | ToolEventKind::ApprovalRequested { .. }
+            | ToolEventKind::ApprovalDecided { .. }
+    );
+    if !is_news {
+        return;
+    }
+    if let (Some(state), Some(reply)) = (state.upgrade(), &event.call.invocation_id) {
+        state.send_now(reply.as_str().into(), &Frame::Event(Box::new(event.clone())));
     }
 }

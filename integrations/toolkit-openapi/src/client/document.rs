@@ -24,7 +24,6 @@ use crate::error::{OpenApiError, OpenApiErrorKind};
 use node::push_below;
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use toolkit_core::schema::__private::MAX_DEPTH;
 
@@ -134,32 +133,41 @@ impl Document {
     /// `resource`.
     fn find_identifiers(&mut self, value: &Value, place: &mut String, mut resource: usize) {
         resource = self.by_place.get(place.as_str()).copied().unwrap_or(resource);
-        let text = |name: &str| value.get(name).and_then(Value::as_str);
+        let mut id = value.get("$id").and_then(Value::as_str);
         // `$self` is the address of a document of OpenAPI 3.2.
-        if let Some(id) = text("$id").or_else(|| text("$self").filter(|_| place.is_empty())) {
+        if id.is_none() && place.is_empty() {
+            id = value.get("$self").and_then(Value::as_str);
+        }
+        if let Some(id) = id {
             let address = join(&self.resources[resource].address, id.trim_end_matches('#'));
             if address.len() <= LONGEST_ADDRESS {
                 resource = self.set_resource(address, place);
             }
         }
-        for anchor in ["$anchor", "$dynamicAnchor"].iter().filter_map(|keyword| text(keyword)) {
-            let key = (self.resources[resource].place.clone(), anchor.to_owned());
-            self.anchors.insert(key, place.clone());
+        for keyword in ["$anchor", "$dynamicAnchor"] {
+            if let Some(Value::String(anchor)) = value.get(keyword) {
+                let key = (self.resources[resource].place.clone(), anchor.clone());
+                self.anchors.insert(key, place.clone());
+            }
         }
         let here = place.len();
         match value {
             Value::Object(members) => {
-                for (name, value) in members.iter().filter(|(_, value)| holds_values(value)) {
-                    push_below(place, name);
-                    self.find_identifiers(value, place, resource);
-                    place.truncate(here);
+                for (name, value) in members {
+                    if holds_values(value) {
+                        push_below(place, name);
+                        self.find_identifiers(value, place, resource);
+                        place.truncate(here);
+                    }
                 }
             }
             Value::Array(items) => {
-                for (index, value) in items.iter().enumerate().filter(|(_, value)| holds_values(value)) {
-                    push_below(place, &index.to_string());
-                    self.find_identifiers(value, place, resource);
-                    place.truncate(here);
+                for (index, value) in items.iter().enumerate() {
+                    if holds_values(value) {
+                        push_below(place, &index.to_string());
+                        self.find_identifiers(value, place, resource);
+                        place.truncate(here);
+                    }
                 }
             }
             _ => {}
@@ -209,14 +217,14 @@ impl Document {
     /// # Errors
     /// Those of [`resolve`](Self::resolve).
     pub(crate) fn resolve_plain<'d>(&'d self, node: Node<'d>) -> Result<Node<'d>, String> {
-        self.follow(node, |value| value.as_object().is_some_and(|keywords| keywords.len() == 1))
+        self.follow(node, has_one_member)
     }
 
     fn follow<'d>(&'d self, mut node: Node<'d>, follows: fn(&Value) -> bool) -> Result<Node<'d>, String> {
         for _ in 0..MAX_DEPTH {
-            match node.text("$ref").filter(|_| follows(node.value)) {
-                Some(reference) => node = self.target(reference, &node.place)?,
-                None => return Ok(node),
+            match node.text("$ref") {
+                Some(reference) if follows(node.value) => node = self.target(reference, &node.place)?,
+                _ => return Ok(node),
             }
         }
         let place = node.place;
@@ -234,21 +242,23 @@ impl Document {
         let base = self.base(place);
         let root = if resource.is_empty() {
             &base.place
+        } else if let Some(root) = self.by_address.get(&join(&base.address, resource)) {
+            root
         } else {
-            self.by_address.get(&join(&base.address, resource)).ok_or_else(|| {
-                format!(
-                    "`{reference}` is in another document, which is never fetched; add it with `document`"
-                )
-            })?
+            return Err(format!(
+                "`{reference}` is in another document, which is never fetched; add it with `document`"
+            ));
         };
-        let missing = || format!("there is no `{reference}`");
-        let fragment: Cow<'_, str> = percent_decode_str(fragment).decode_utf8().map_err(|_| missing())?;
-        let target = if fragment.is_empty() || fragment.starts_with('/') {
-            format!("{root}{fragment}")
-        } else {
-            self.anchors.get(&(root.clone(), fragment.into_owned())).ok_or_else(missing)?.clone()
-        };
-        self.at(&target).ok_or_else(missing)
+        self.inside(root, fragment).ok_or_else(|| format!("there is no `{reference}`"))
+    }
+
+    /// Returns the value that a fragment names in the resource at the place `root`.
+    fn inside(&self, root: &str, fragment: &str) -> Option<Node<'_>> {
+        let decoded = percent_decode_str(fragment).decode_utf8().ok()?;
+        if decoded.is_empty() || decoded.starts_with('/') {
+            return self.at(&format!("{root}{decoded}"));
+        }
+        self.at(self.anchors.get(&(root.to_owned(), decoded.into_owned()))?)
     }
 
     /// Returns the security schemes, with their names.
@@ -282,22 +292,19 @@ impl Document {
     /// slash at its end. `node` is the document, a path or an operation.
     pub(crate) fn server_of(&self, node: &Node<'_>) -> Option<String> {
         let server = node.value.get("servers")?.get(0)?;
-        let template = server.get("url")?.as_str()?;
         let mut url = String::new();
-        let mut rest = template;
+        let mut rest = server.get("url")?.as_str()?;
         while let Some((before, after)) = rest.split_once('}') {
-            let named = before.rsplit_once('{');
-            let variable = named.and_then(|(_, name)| server.get("variables")?.get(name));
-            match (named, variable) {
-                (Some((before, _)), Some(variable)) => {
-                    url.push_str(before);
-                    let value = variable.get("default").or_else(|| variable.get("enum")?.get(0));
-                    url.push_str(&value.map(plain).unwrap_or_default());
+            if let Some((text, name)) = before.rsplit_once('{')
+                && let Some(variable) = server["variables"].get(name)
+            {
+                url.push_str(text);
+                if let Some(value) = variable.get("default").or_else(|| variable["enum"].get(0)) {
+                    url.push_str(&plain(value));
                 }
-                _ => {
-                    url.push_str(before);
-                    url.push('}');
-                }
+            } else {
+                url.push_str(before);
+                url.push('}');
             }
             if url.len() > LONGEST_ADDRESS {
                 return None;
@@ -312,11 +319,13 @@ impl Document {
         let root = self.root();
         let path = root.text("basePath").unwrap_or("/");
         let Some(host) = root.text("host") else { return self.absolute(path) };
-        let schemes = root.items("schemes");
-        let schemes: Vec<&str> = schemes.iter().filter_map(|scheme| scheme.value.as_str()).collect();
-        let of_document = self.address.split_once("://").map(|(scheme, _)| scheme);
-        let scheme =
-            if schemes.contains(&"https") { "https" } else { schemes.first().copied().or(of_document)? };
+        let schemes: Vec<&str> =
+            root.items("schemes").iter().filter_map(|scheme| scheme.value.as_str()).collect();
+        let scheme = match schemes.first() {
+            _ if schemes.contains(&"https") => "https",
+            Some(first) => first,
+            None => self.address.split_once("://")?.0,
+        };
         let slash = if path.starts_with('/') { "" } else { "/" };
         self.absolute(&format!("{scheme}://{host}{slash}{path}"))
     }
@@ -330,13 +339,15 @@ impl Document {
 
 /// Returns a single value as text.
 fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
 }
 
 fn version(root: &Value) -> Result<Version, String> {
     // YAML reads `2.0` as a number.
-    let text = |name: &str| root.get(name).map(plain);
-    match (text("swagger"), text("openapi")) {
+    match (root.get("swagger").map(plain), root.get("openapi").map(plain)) {
         (Some(swagger), _) if swagger.starts_with('2') => Ok(Version::Swagger2),
         (_, Some(openapi)) if openapi.starts_with("3.0") => Ok(Version::OpenApi30),
         (_, Some(openapi)) if openapi.starts_with("3.1") => Ok(Version::OpenApi31),
@@ -350,4 +361,8 @@ fn version(root: &Value) -> Result<Version, String> {
 
 fn holds_values(value: &Value) -> bool {
     value.is_object() || value.is_array()
+}
+
+fn has_one_member(value: &Value) -> bool {
+    value.as_object().is_some_and(|members| members.len() == 1)
 }

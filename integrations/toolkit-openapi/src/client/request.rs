@@ -36,9 +36,13 @@ pub(crate) fn request(
 ) -> Result<Request<Bytes>, ToolError> {
     let mut address = format!("{}{}", base_url.trim_end_matches('/'), path(operation, arguments)?);
     append_query(&mut address, &query(operation, arguments)?);
-    let uri: Uri = address.parse().map_err(|error| {
-        ToolError::retry(format_args!("the address of the request is invalid ({error}); send less in it"))
-    })?;
+    let uri = match address.parse::<Uri>() {
+        Ok(uri) => uri,
+        Err(error) => {
+            let message = format_args!("the address of the request is invalid ({error}); send less in it");
+            return Err(ToolError::retry(message));
+        }
+    };
     let mut headers = headers(operation, arguments)?;
     let mut content = Bytes::new();
     let reserved = Reserved { location: "query", credentials: &operation.credentials };
@@ -91,8 +95,8 @@ fn path_segment(
 ) -> Result<String, ToolError> {
     let mut segment = String::new();
     let mut last = "";
-    while let Some((before, (name, after))) =
-        template.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+    while let Some((before, rest)) = template.split_once('{')
+        && let Some((name, after)) = rest.split_once('}')
     {
         segment.push_str(&literal(before));
         let parameter = parameters(operation, Location::Path).find(|parameter| parameter.name == name);
@@ -101,9 +105,9 @@ fn path_segment(
             (Some(parameter), Some(value)) => in_path(parameter, value).map_err(|e| refused(argument, e))?,
             _ => None,
         };
-        match written.filter(|written| !written.is_empty()) {
-            Some(written) => segment.push_str(&written),
-            None => return Err(refused(argument, "a part of the path, must not be empty")),
+        match written {
+            Some(written) if !written.is_empty() => segment.push_str(&written),
+            _ => return Err(refused(argument, "a part of the path, must not be empty")),
         }
         last = argument;
         template = after;
@@ -185,9 +189,10 @@ fn headers(operation: &Operation, arguments: Arguments<'_>) -> Result<HeaderMap,
         if OWN_HEADERS.iter().any(|own| parameter.name.eq_ignore_ascii_case(own)) {
             continue;
         }
-        let name: HeaderName = parameter.name.parse().map_err(|_| {
-            ToolError::failed(format_args!("the document has an illegal header name, `{}`", parameter.name))
-        })?;
+        let Ok(name) = parameter.name.parse::<HeaderName>() else {
+            let message = format_args!("the document has an illegal header name, `{}`", parameter.name);
+            return Err(ToolError::failed(message));
+        };
         let written = match &parameter.serialization {
             Serialization::Content(media_type) => Some(content(media_type, value)),
             Serialization::Plain => Some(text(value).into_owned()),
@@ -196,12 +201,15 @@ fn headers(operation: &Operation, arguments: Arguments<'_>) -> Result<HeaderMap,
                 writer.text(&parameter.name, value).map_err(|reason| refused(&parameter.argument, reason))?
             }
         };
-        if let Some(written) = written {
-            let value =
-                HeaderValue::from_str(&written).ok().filter(|_| written.is_ascii()).ok_or_else(|| {
-                    refused(&parameter.argument, "a header, must be ASCII without line breaks and controls")
-                })?;
-            headers.insert(name, value);
+        let Some(written) = written else { continue };
+        match HeaderValue::from_str(&written) {
+            Ok(value) if written.is_ascii() => {
+                headers.insert(name, value);
+            }
+            _ => {
+                let reason = "a header, must be ASCII without line breaks and controls";
+                return Err(refused(&parameter.argument, reason));
+            }
         }
     }
     let reserved = Reserved { location: "cookie", credentials: &operation.credentials };
@@ -220,7 +228,10 @@ fn illegal_cookie() -> ToolError {
 /// Returns the media types of the answers that the document describes for successes.
 fn accepted(operation: &Operation) -> HeaderValue {
     let mut types: Vec<&str> = Vec::new();
-    for response in operation.responses.iter().filter(|response| response.status.starts_with('2')) {
+    for response in &operation.responses {
+        if !response.status.starts_with('2') {
+            continue;
+        }
         for (media_type, _) in &response.content {
             if !types.contains(&media_type.as_str()) {
                 types.push(media_type);

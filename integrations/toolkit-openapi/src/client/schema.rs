@@ -63,7 +63,10 @@ impl<'d> SchemaWriter<'d> {
             let written = self.schema(&node, level, None);
             self.definitions.set(&node.place, written);
         }
-        (!self.meter.is_full()).then(|| self.definitions.take())
+        if self.meter.is_full() {
+            return None;
+        }
+        Some(self.definitions.take())
     }
 
     fn issue(&mut self, place: &str, message: impl Into<String>) {
@@ -77,9 +80,9 @@ impl<'d> SchemaWriter<'d> {
         if hides_text(head) {
             self.issue(place, "has invisible characters in its description, which were removed");
         }
-        let text = readable(head, self.description);
-        self.meter.add(0, text.len());
-        text
+        let description = readable(head, self.description);
+        self.meter.add(0, description.len());
+        description
     }
 
     /// Writes a schema, which may be a part of another one for the same value.
@@ -97,9 +100,10 @@ impl<'d> SchemaWriter<'d> {
                 return json!({});
             }
         };
-        let reference =
-            ["$ref", "$dynamicRef", "$recursiveRef"].iter().find_map(|keyword| node.text(keyword));
-        let Some(reference) = reference else { return self.keywords(keywords, node, level, outer) };
+        let references = ["$ref", "$dynamicRef", "$recursiveRef"];
+        let Some(reference) = references.iter().find_map(|keyword| node.text(keyword)) else {
+            return self.keywords(keywords, node, level, outer);
+        };
         let mut written = self.reference(reference, node, level);
         let has_siblings = self.document.version() >= Version::OpenApi31 && keywords.len() > 1;
         if has_siblings && let Value::Object(siblings) = self.keywords(keywords, node, level, outer) {
@@ -173,7 +177,10 @@ impl<'d> SchemaWriter<'d> {
             "readOnly" | "writeOnly" | "definitions" | "$defs" | "$comment" => return None,
             "title" if node.text("description").is_some() => return None,
             "title" | "description" => return Some(self.text(value.as_str()?, &node.place).into()),
-            "type" => return with_type(value).filter(|_| self.meter.add_value(value)),
+            "type" => {
+                let name = with_type(value)?;
+                return if self.meter.add_value(value) { Some(name) } else { None };
+            }
             "exclusiveMinimum" | "exclusiveMaximum" if value.is_boolean() => return None,
             "required" => {
                 return self.required(value.as_array()?, around);
@@ -200,7 +207,8 @@ impl<'d> SchemaWriter<'d> {
             // The common form of these two is a boolean.
             (Holds::Schema, Value::Bool(_)) if name.starts_with(['a', 'u']) => Some(value.clone()),
             (Holds::Schema, _) => Some(self.schema(&inside, level, outer)),
-            _ => self.meter.add_value(value).then(|| value.clone()),
+            _ if self.meter.add_value(value) => Some(value.clone()),
+            _ => None,
         }
     }
 
@@ -214,7 +222,10 @@ impl<'d> SchemaWriter<'d> {
                 written.push(name.clone());
             }
         }
-        (!written.is_empty()).then(|| written.into())
+        if written.is_empty() {
+            return None;
+        }
+        Some(written.into())
     }
 
     /// Writes the members of an object that travel in this direction.
@@ -305,9 +316,10 @@ impl<'d> Mapping<'d> {
     /// Returns the values of the schema at `place`. Without any, it is the schema's name.
     fn values<'m>(&'m self, place: &'m str) -> Vec<&'m str> {
         let name = place.rsplit('/').next().unwrap_or_default();
-        let named = self.by_name.get(name).into_iter().flatten();
-        let indices: BTreeSet<usize> =
-            self.by_place.get(place).into_iter().flatten().chain(named).copied().collect();
+        let mut indices: BTreeSet<usize> = BTreeSet::new();
+        for matches in [self.by_place.get(place), self.by_name.get(name)].into_iter().flatten() {
+            indices.extend(matches);
+        }
         if indices.is_empty() {
             return vec![name];
         }
@@ -321,10 +333,15 @@ const MANY_VALUES: usize = 50;
 /// Returns whether a schema has no schemas inside and few values, so that a cut would save little.
 fn is_simple(keywords: &Map<String, Value>) -> bool {
     let values = keywords.get("enum").and_then(Value::as_array);
-    let has_many = values.is_some_and(|values| values.len() >= MANY_VALUES);
-    !has_many
-        && !keywords.iter().any(|(name, value)| {
-            let holds = Keyword::find(name).map(|keyword| keyword.holds);
-            !value.is_boolean() && matches!(holds, Some(Holds::Schema | Holds::Schemas | Holds::NamedSchemas))
-        })
+    if values.is_some_and(|values| values.len() >= MANY_VALUES) {
+        return false;
+    }
+    for (name, value) in keywords {
+        let holds = Keyword::find(name).map(|keyword| keyword.holds);
+        let has_schemas = matches!(holds, Some(Holds::Schema | Holds::Schemas | Holds::NamedSchemas));
+        if has_schemas && !value.is_boolean() {
+            return false;
+        }
+    }
+    true
 }

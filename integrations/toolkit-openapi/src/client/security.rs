@@ -24,6 +24,13 @@ type SecretFuture = Pin<Box<dyn Future<Output = Result<String, Failure>> + Send>
 #[derive(Clone)]
 struct SecretSource(Arc<dyn Fn(Vec<String>) -> SecretFuture + Send + Sync>);
 
+/// Returns the future of a function of the program as one with a known type.
+fn boxed<V: Into<String>, E: Into<Failure>>(
+    secret: impl Future<Output = Result<V, E>> + Send + 'static,
+) -> SecretFuture {
+    Box::pin(async move { secret.await.map(Into::into).map_err(Into::into) })
+}
+
 /// What the program has for a security scheme.
 #[derive(Clone)]
 enum Credential {
@@ -97,11 +104,8 @@ impl Credentials {
         V: Into<String>,
         E: Into<Failure>,
     {
-        let source = move |scopes| -> SecretFuture {
-            let secret = source(scopes);
-            Box::pin(async move { secret.await.map(Into::into).map_err(Into::into) })
-        };
-        self.with_credential(scheme, Credential::Source(SecretSource(Arc::new(source))))
+        let source = SecretSource(Arc::new(move |scopes| boxed(source(scopes))));
+        self.with_credential(scheme, Credential::Source(source))
     }
 
     /// Sets a header of every request, such as `Authorization` for a service whose document names no scheme.

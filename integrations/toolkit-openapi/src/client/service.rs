@@ -12,6 +12,7 @@ use crate::client::security::{Authorization, CallerCredentials, authorize, is_op
 use crate::error::{OpenApiError, OpenApiErrorKind};
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, HeaderName, HeaderValue, LOCATION, USER_AGENT};
+use http::uri::Authority;
 use http::{Method, Request, StatusCode, Uri};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -63,7 +64,6 @@ impl Service {
     /// # Errors
     /// The base URL or a header of the program is not legal.
     pub(crate) fn new(document: Arc<Document>, settings: RequestSettings) -> Result<Self, OpenApiError> {
-        let faulty = |error: HttpError| OpenApiError::new(OpenApiErrorKind::Request, error.to_string());
         if let Some(url) = &settings.base_url {
             parse_url(url).map_err(faulty)?;
             if url.contains(['?', '#']) {
@@ -73,8 +73,10 @@ impl Service {
                 ));
             }
         }
-        let headers = settings.headers.iter().map(|(name, value)| header(name, value));
-        let headers = headers.collect::<Result<_, _>>().map_err(faulty)?;
+        let mut headers = Vec::with_capacity(settings.headers.len());
+        for (name, value) in &settings.headers {
+            headers.push(header(name, value).map_err(faulty)?);
+        }
         let server = settings.base_url.clone().or_else(|| document.server());
         let http = HttpClient::new(settings.limits.clone()).with_server_name("the service");
         let public_http = http.clone().with_public_addresses_only();
@@ -100,11 +102,10 @@ impl Service {
     /// Returns the URL that the paths of an operation are below.
     fn base_url<'a>(&'a self, operation: &'a Operation) -> Result<&'a str, ToolError> {
         let of_operation = operation.server.as_deref().filter(|_| self.settings.base_url.is_none());
-        let url = of_operation.or(self.server.as_deref()).ok_or_else(|| {
-            ToolError::failed(
-                "the document names no server, so the program must set the base URL of the service",
-            )
-        })?;
+        let Some(url) = of_operation.or(self.server.as_deref()) else {
+            let message = "the document names no server, so the program must set the base URL of the service";
+            return Err(ToolError::failed(message));
+        };
         let fault = match parse_url(url) {
             // A path can only be appended to a path.
             Ok(_) if url.contains(['?', '#']) => "it has a query or a fragment".to_owned(),
@@ -121,12 +122,13 @@ impl Service {
         let Some(origin) = self.document.address().filter(|_| self.settings.base_url.is_none()) else {
             return self.http.clone();
         };
-        let authority = |url: &str| parse_url(url).ok().and_then(|uri| uri.authority().cloned());
-        let is_number =
-            |host: &str| host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok() || host == "localhost";
-        let is_origin = authority(origin)
-            .is_some_and(|origin| is_number(origin.host()) && authority(url).as_ref() == Some(&origin));
-        if is_origin { self.http.clone() } else { self.public_http.clone() }
+        if let Some(origin) = authority(origin)
+            && is_number_or_localhost(origin.host())
+            && authority(url) == Some(origin)
+        {
+            return self.http.clone();
+        }
+        self.public_http.clone()
     }
 
     /// Returns the schema at a place of the document, made at its first use.
@@ -139,6 +141,19 @@ impl Service {
         schemas.insert(place.to_owned(), schema.clone());
         schema
     }
+}
+
+/// Returns the host and the port of a URL.
+fn authority(url: &str) -> Option<Authority> {
+    parse_url(url).ok()?.authority().cloned()
+}
+
+fn is_number_or_localhost(host: &str) -> bool {
+    host == "localhost" || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok()
+}
+
+fn faulty(error: HttpError) -> OpenApiError {
+    OpenApiError::new(OpenApiErrorKind::Request, error.to_string())
 }
 
 /// A call of an operation.
@@ -187,13 +202,17 @@ impl Call<'_> {
             Some(callers) => callers.choose(host, of_program, is_open(&operation.security))?,
             None => of_program,
         };
-        let scheme = |name: &str| service.document.security_scheme(name);
         let mut is_renewed = false;
         loop {
             let mut request = request.clone();
-            let client = |url: &str| service.client(url);
-            let mut authorization =
-                authorize(&mut request, &operation.security, scheme, credentials, client).await?;
+            let mut authorization = authorize(
+                &mut request,
+                &operation.security,
+                |name| service.document.security_scheme(name),
+                credentials,
+                |url| service.client(url),
+            )
+            .await?;
             let response = self.sent(&request, &authorization.redactor).await?;
             if response.status == StatusCode::UNAUTHORIZED && !is_renewed && authorization.renew().await {
                 is_renewed = true;
@@ -237,8 +256,7 @@ impl Call<'_> {
 
     async fn answer(&self, mut response: HttpResponse, redactor: Redactor) -> Result<Answer, ToolError> {
         let body = if response.status.is_success() {
-            let is_plain = response.check_encoding();
-            is_plain.map_err(|error| self.failed(&error, &redactor))?;
+            response.check_encoding().map_err(|error| self.failed(&error, &redactor))?;
             Unread::new(response.body.all().await.map_err(|error| self.failed(&error, &redactor))?)
         } else {
             Unread::cut(response.body.head(FAILURE_BYTES, FAILURE_TIME).await)
@@ -250,9 +268,11 @@ impl Call<'_> {
     fn failed(&self, error: &HttpError, redactor: &Redactor) -> ToolError {
         let may_repeat = self.operation.method.is_idempotent();
         let later = if may_repeat { "Call again later." } else { UNKNOWN };
-        let paging = || paging(self.operation).unwrap_or_else(|| "Ask for less.".to_owned());
         let (kind, advice) = match error.kind() {
-            HttpErrorKind::TooLarge => (ErrorKind::Failed, paging()),
+            HttpErrorKind::TooLarge => {
+                let less = paging(self.operation).unwrap_or_else(|| "Ask for less.".to_owned());
+                (ErrorKind::Failed, less)
+            }
             HttpErrorKind::TimedOut => (ErrorKind::TimedOut, later.to_owned()),
             HttpErrorKind::Connection => (ErrorKind::Failed, later.to_owned()),
             _ => (ErrorKind::Failed, "Another call will fail as well.".to_owned()),
@@ -298,7 +318,7 @@ fn redirect(request: &Request<Bytes>, response: &HttpResponse) -> Option<Uri> {
     let place = response.headers.get(LOCATION)?.to_str().ok()?;
     let uri: Uri = join(&request.uri().to_string(), place.split('#').next()?).parse().ok()?;
     let is_same = uri.scheme() == request.uri().scheme() && uri.authority() == request.uri().authority();
-    is_same.then_some(uri)
+    if is_same { Some(uri) } else { None }
 }
 
 /// Returns the output for a redirect that is not followed. The place may be what the model wants, such as a download.
@@ -320,7 +340,6 @@ pub(crate) async fn fetch_document(
     settings: &RequestSettings,
     max_bytes: usize,
 ) -> Result<String, OpenApiError> {
-    let faulty = |error: HttpError| OpenApiError::new(OpenApiErrorKind::Request, error.to_string());
     let client = HttpClient::new(settings.limits.clone().with_max_bytes(max_bytes));
     let mut request = Request::new(Bytes::new());
     *request.uri_mut() = parse_url(url).map_err(faulty)?;

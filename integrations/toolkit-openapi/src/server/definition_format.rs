@@ -49,16 +49,14 @@ pub fn openapi_document(registry: &ToolRegistry) -> Value {
 
 pub(super) fn document(registry: &ToolRegistry, info: Value) -> Value {
     let operations = registry.definitions(DocumentFormat);
-    let mut tags: Vec<&str> = operations.iter().filter_map(|tool| tool.tag.as_deref()).collect();
-    tags.sort_unstable();
-    tags.dedup();
-    let tags: Vec<Value> = tags.into_iter().map(|tag| json!({"name": tag})).collect();
-    let paths = operations
-        .iter()
-        .map(|tool| (format!("/tools/{}", tool.name), json!({"post": tool.operation})))
-        .collect::<Map<_, _>>();
+    let mut namespaces: Vec<&str> = operations.iter().filter_map(|tool| tool.tag.as_deref()).collect();
+    namespaces.sort_unstable();
+    namespaces.dedup();
+    let tags: Vec<Value> = namespaces.into_iter().map(|name| json!({ "name": name })).collect();
+    let mut paths = Map::new();
     let mut schemas = Map::from_iter([("Problem".to_owned(), problem())]);
     for tool in operations.iter() {
+        paths.insert(format!("/tools/{}", tool.name), json!({"post": tool.operation}));
         schemas.extend(tool.schemas.clone());
     }
     let content = json!({"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}});
@@ -98,12 +96,14 @@ impl ToolFormat for DocumentFormat {
         names: &WireNames,
         earlier: &mut dyn FnMut(usize) -> Option<Arc<ToolOperation>>,
     ) -> (Self::Rendered, Vec<Arc<ToolOperation>>) {
-        let render = |(index, definition): (usize, &&ToolDefinition)| {
+        let mut fragments = Vec::with_capacity(tools.len());
+        for (index, definition) in tools.iter().enumerate() {
             let name = names.spell(definition.name.as_str());
-            let unchanged = earlier(index).filter(|tool| tool.name == name);
-            unchanged.unwrap_or_else(|| Arc::new(ToolOperation::new(definition, name)))
-        };
-        let fragments: Vec<_> = tools.iter().enumerate().map(render).collect();
+            fragments.push(match earlier(index) {
+                Some(unchanged) if unchanged.name == name => unchanged,
+                _ => Arc::new(ToolOperation::new(definition, name)),
+            });
+        }
         (fragments.clone().into(), fragments)
     }
 }
@@ -159,11 +159,8 @@ fn request_body(definition: &ToolDefinition, name: &str, schemas: &mut Map<Strin
         return None;
     }
     let mut body = json!({"schema": add_schema(schemas, parameters, name, "arguments")});
-    let examples = definition.metadata.input_examples.iter().enumerate();
-    let examples: Value =
-        examples.map(|(index, value)| (format!("example{}", index + 1), json!({"value": value}))).collect();
-    if examples.as_object().is_some_and(|examples| !examples.is_empty()) {
-        body["examples"] = examples;
+    for (index, value) in definition.metadata.input_examples.iter().enumerate() {
+        body["examples"][format!("example{}", index + 1)] = json!({ "value": value });
     }
     let required = parameters.get("required").and_then(Value::as_array);
     let is_required = required.is_some_and(|required| !required.is_empty());
@@ -177,39 +174,56 @@ fn request_body(definition: &ToolDefinition, name: &str, schemas: &mut Map<Strin
 fn add_schema(schemas: &mut Map<String, Value>, schema: &Value, tool: &str, kind: &str) -> Value {
     let mut schema = schema.clone();
     booleans_to_objects(&mut schema);
-    let definitions = schema.as_object_mut().and_then(|schema| schema.shift_remove("$defs"));
-    let definitions = definitions.and_then(|definitions| match definitions {
-        Value::Object(definitions) => Some(definitions),
-        _ => None,
-    });
-    let definitions = definitions.unwrap_or_default();
-    let names = WireNames::new(NameRule::LONG_DASHES, definitions.keys().map(String::as_str));
-    let whole = format!("{tool}.{kind}");
-    let of_definition = |name: &str| format!("{tool}.{}_{kind}", names.spell(name));
-    let refer = |schema: &mut Value| {
-        each_subschema(schema, &mut |keywords| {
-            let target =
-                keywords.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#'));
-            let Some(target) = target else { return };
-            let target = match target.strip_prefix("/$defs/") {
-                Some(target) => {
-                    let (name, rest) = target.split_at(target.find('/').unwrap_or(target.len()));
-                    let name = name.replace("~1", "/").replace("~0", "~");
-                    format!("{SCHEMAS}/{}{rest}", of_definition(&name))
-                }
-                None => format!("{SCHEMAS}/{whole}{target}"),
-            };
-            keywords.insert("$ref".to_owned(), target.into());
-        });
-    };
-    refer(&mut schema);
-    for (name, mut definition) in definitions {
-        refer(&mut definition);
-        schemas.insert(of_definition(&name), definition);
+    let mut definitions = Map::new();
+    if let Value::Object(keywords) = &mut schema
+        && let Some(Value::Object(own)) = keywords.shift_remove("$defs")
+    {
+        definitions = own;
     }
+    let names = WireNames::new(NameRule::LONG_DASHES, definitions.keys().map(String::as_str));
+    let components = ComponentNames { tool, kind, names };
+    each_subschema(&mut schema, &mut |keywords| components.rename_reference(keywords));
+    for (name, mut definition) in definitions {
+        each_subschema(&mut definition, &mut |keywords| components.rename_reference(keywords));
+        schemas.insert(components.of_definition(&name), definition);
+    }
+    let whole = components.whole();
     let reference = json!({"$ref": format!("{SCHEMAS}/{whole}")});
     schemas.insert(whole, schema);
     reference
+}
+
+/// The names in the document of a schema of a tool and its definitions.
+struct ComponentNames<'a> {
+    tool: &'a str,
+    kind: &'a str,
+    /// The names of the definitions.
+    names: WireNames,
+}
+
+impl ComponentNames<'_> {
+    fn whole(&self) -> String {
+        format!("{}.{}", self.tool, self.kind)
+    }
+
+    fn of_definition(&self, name: &str) -> String {
+        format!("{}.{}_{}", self.tool, self.names.spell(name), self.kind)
+    }
+
+    /// Makes a reference within the schema one within the document.
+    fn rename_reference(&self, keywords: &mut Map<String, Value>) {
+        let Some(reference) = keywords.get("$ref").and_then(Value::as_str) else { return };
+        let Some(pointer) = reference.strip_prefix('#') else { return };
+        let target = match pointer.strip_prefix("/$defs/") {
+            Some(path) => {
+                let (escaped, rest) = path.split_at(path.find('/').unwrap_or(path.len()));
+                let name = escaped.replace("~1", "/").replace("~0", "~");
+                format!("{SCHEMAS}/{}{rest}", self.of_definition(&name))
+            }
+            None => format!("{SCHEMAS}/{}{pointer}", self.whole()),
+        };
+        keywords.insert("$ref".to_owned(), target.into());
+    }
 }
 
 /// Returns the schema of a problem.

@@ -51,13 +51,11 @@ impl HttpService {
 
     /// Answers a request that the guards accept.
     pub(super) async fn handle(self, request: Request<HttpBody>) -> Response<HttpBody> {
-        let guards = &self.api.guards;
-        let answer = guards.guard(request, async |parts, body| match guards.authorize(&parts.headers) {
-            Ok(()) => self.answer(parts, body).await,
+        let guarded = self.api.guards.guard(request, async |parts, body| self.answer(parts, body).await);
+        let mut response = match guarded.await {
+            Ok(response) => response,
             Err(refusal) => ProblemDetails::from(refusal).into_response(),
-        });
-        let mut response =
-            answer.await.unwrap_or_else(|refusal| ProblemDetails::from(refusal).into_response());
+        };
         let headers = response.headers_mut();
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         headers.entry(CONTENT_SECURITY_POLICY).or_insert(OUTPUT_POLICY);
@@ -65,6 +63,9 @@ impl HttpService {
     }
 
     async fn answer(&self, parts: Parts, body: HttpBody) -> Response<HttpBody> {
+        if let Err(refusal) = self.api.guards.authorize(&parts.headers) {
+            return ProblemDetails::from(refusal).into_response();
+        }
         let Some(route) = self.route(parts.uri.path()) else {
             let message = "there is nothing at this path; `openapi.json` lists the operations";
             return ProblemDetails::new(StatusCode::NOT_FOUND, message).into_response();
@@ -90,8 +91,10 @@ impl HttpService {
     }
 
     fn route(&self, path: &str) -> Option<Route> {
-        let below = path.strip_prefix(self.api.path.as_str()).and_then(Route::from_path);
-        below.or_else(|| Route::from_path(path).filter(|_| self.may_be_nested))
+        match path.strip_prefix(self.api.path.as_str()).and_then(Route::from_path) {
+            None if self.may_be_nested => Route::from_path(path),
+            below => below,
+        }
     }
 }
 

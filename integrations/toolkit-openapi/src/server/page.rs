@@ -62,7 +62,7 @@ fn add_operation(page: &mut String, document: &Value, path: &str, operation: &Va
         }
         page.push_str("</table>\n");
     }
-    for example in body["examples"].as_object().into_iter().flat_map(|examples| examples.values()) {
+    for (_, example) in body["examples"].as_object().into_iter().flatten() {
         let _ = writeln!(page, "<pre>{}</pre>", escaped(&format!("{:#}", example["value"])));
     }
     let result = &operation["responses"]["200"]["content"]["application/json"]["schema"];
@@ -80,8 +80,8 @@ fn add_operation(page: &mut String, document: &Value, path: &str, operation: &Va
 
 /// Returns the schema that a reference names, or the schema itself.
 fn referred<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
-    let target = schema["$ref"].as_str().and_then(|target| document.pointer(target.strip_prefix('#')?));
-    target.unwrap_or(schema)
+    let pointer = schema["$ref"].as_str().and_then(|target| target.strip_prefix('#'));
+    pointer.and_then(|pointer| document.pointer(pointer)).unwrap_or(schema)
 }
 
 /// Returns the values of a schema in words: types, ranges, allowed values, formats and the default.

@@ -57,13 +57,12 @@ pub(super) fn json(output: &ToolOutput) -> String {
     #[derive(Serialize)]
     #[serde(transparent)]
     struct Whole<'a>(#[serde(serialize_with = "tool_output::serialize")] &'a ToolOutput);
-    let whole = || serde_json::to_string(&Whole(output)).unwrap_or_default();
     match (output.structured(), output.content()) {
         (Some(value), _) => value.to_string(),
         (None, [Content::Json(json)]) => json.as_str().to_owned(),
         (None, [Content::Text(text)]) if output.message().is_empty() => {
             serde_json::to_string(text).unwrap_or_default()
         }
-        _ => whole(),
+        _ => serde_json::to_string(&Whole(output)).unwrap_or_default(),
     }
 }

@@ -21,8 +21,8 @@ impl Route {
             "/openapi.json" => return Some(Self::Document),
             _ => {}
         }
-        let name = path.strip_prefix("/tools/").filter(|name| !name.is_empty() && !name.contains('/'))?;
-        let name = percent_decode_str(name).decode_utf8().ok()?;
+        let encoded = path.strip_prefix("/tools/").filter(|name| !name.is_empty() && !name.contains('/'))?;
+        let name = percent_decode_str(encoded).decode_utf8().ok()?;
         Some(Self::Tool(name.into_owned()))
     }
 

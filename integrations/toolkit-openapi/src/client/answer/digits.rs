@@ -27,12 +27,14 @@ fn write(value: &Value, original: &Json<'_>, written: &mut String) {
         }
         (Value::Object(members), Kind::Object(originals)) => {
             // Of a repeated name, a `Value` has the last member.
-            let originals: HashMap<&str, &Json<'_>> =
-                originals.iter().map(|(name, original)| (&**name, original)).collect();
+            let mut by_name: HashMap<&str, &Json<'_>> = HashMap::with_capacity(originals.len());
+            for (name, original) in originals {
+                by_name.insert(name, original);
+            }
             written.push('{');
             for (index, (name, value)) in members.iter().enumerate() {
                 written.extend([if index > 0 { "," } else { "" }, &quoted(name), ":"]);
-                match originals.get(name.as_str()) {
+                match by_name.get(name.as_str()) {
                     Some(original) => write(value, original, written),
                     None => written.push_str(&value.to_string()),
                 }

@@ -21,8 +21,11 @@ pub(crate) fn join(base: &str, reference: &str) -> String {
     if target.starts_with('/') {
         return format!("{origin}{}{suffix}", without_dots(target));
     }
-    let folder = path.rfind('/').map_or("", |slash| &path[..=slash]);
-    let folder = if folder.is_empty() && !origin.is_empty() { "/" } else { folder };
+    let folder = match path.rfind('/') {
+        Some(slash) => &path[..=slash],
+        None if origin.is_empty() => "",
+        None => "/",
+    };
     format!("{origin}{}{suffix}", without_dots(&format!("{folder}{target}")))
 }
 

@@ -25,8 +25,11 @@ pub(crate) fn of_value(value: &Value) -> usize {
         Value::String(text) => of_text(text.len()),
         Value::Array(items) => 1 + items.iter().map(of_value).sum::<usize>(),
         Value::Object(members) => {
-            let sizes = members.iter().map(|(name, member)| name.len() / BYTES_PER_VALUE + of_value(member));
-            1 + sizes.sum::<usize>()
+            let mut values = 1;
+            for (name, member) in members {
+                values += name.len() / BYTES_PER_VALUE + of_value(member);
+            }
+            values
         }
         _ => 1,
     }
@@ -82,9 +85,15 @@ impl Meter {
             Value::String(text) => self.add(1, text.len()),
             Value::Array(items) => self.add(1, 0) && items.iter().all(|item| self.add_value(item)),
             Value::Object(members) => {
-                let mut members = members.iter();
-                self.add(1, 0)
-                    && members.all(|(name, value)| self.add(0, name.len()) && self.add_value(value))
+                if !self.add(1, 0) {
+                    return false;
+                }
+                for (name, value) in members {
+                    if !self.add(0, name.len()) || !self.add_value(value) {
+                        return false;
+                    }
+                }
+                true
             }
             _ => self.add(1, 0),
         }

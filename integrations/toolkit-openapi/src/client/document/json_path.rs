@@ -30,7 +30,7 @@ struct PathFilter(Vec<Vec<FilterTest>>);
 struct FilterTest {
     path: JsonPath,
     /// The value to compare with; `None` if there may be any value.
-    wanted: Option<Value>,
+    expected: Option<Value>,
     is_negated: bool,
 }
 
@@ -79,19 +79,25 @@ impl PathSegment {
         for selector in &self.selectors {
             match selector {
                 PathSelector::Name(name) => {
-                    found.extend(value.get(name).map(|member| (below(place, name), member)));
+                    if let Some(member) = value.get(name) {
+                        found.push((below(place, name), member));
+                    }
                 }
                 PathSelector::Index(index) => {
                     let length = value.as_array().map_or(0, Vec::len);
-                    let index = usize::try_from(*index)
-                        .ok()
-                        .or_else(|| length.checked_sub(usize::try_from(-index).ok()?));
-                    let item = index.and_then(|index| Some((format!("{place}/{index}"), value.get(index)?)));
-                    found.extend(item);
+                    if let Some(position) = position(*index, length)
+                        && let Some(item) = value.get(position)
+                    {
+                        found.push((format!("{place}/{position}"), item));
+                    }
                 }
                 PathSelector::All => found.extend(inside.iter().cloned()),
                 PathSelector::Filter(filter) => {
-                    found.extend(inside.iter().filter(|(_, value)| filter.holds(value)).cloned());
+                    for (place, value) in &inside {
+                        if filter.holds(value) {
+                            found.push((place.clone(), *value));
+                        }
+                    }
                 }
             }
         }
@@ -100,6 +106,14 @@ impl PathSegment {
                 self.select(&place, value, found);
             }
         }
+    }
+}
+
+/// Returns the position of an index in a list; a negative one counts from the end.
+fn position(index: i64, length: usize) -> Option<usize> {
+    match usize::try_from(index) {
+        Ok(position) => Some(position),
+        Err(_) => length.checked_sub(usize::try_from(-index).ok()?),
     }
 }
 
@@ -116,14 +130,22 @@ fn inside<'v>(place: &str, value: &'v Value) -> Vec<(String, &'v Value)> {
 
 impl PathFilter {
     fn holds(&self, value: &Value) -> bool {
-        self.0.iter().any(|tests| tests.iter().all(|test| test.holds(value)))
+        for tests in &self.0 {
+            if tests.iter().all(|test| test.holds(value)) {
+                return true;
+            }
+        }
+        false
     }
 }
 
 impl FilterTest {
     fn holds(&self, value: &Value) -> bool {
-        let found = self.path.first(value);
-        let holds = self.wanted.as_ref().map_or(found.is_some(), |wanted| found == Some(wanted));
+        let selected = self.path.first(value);
+        let holds = match &self.expected {
+            Some(expected) => selected == Some(expected),
+            None => selected.is_some(),
+        };
         holds != self.is_negated
     }
 }
@@ -171,8 +193,7 @@ impl<'t> PathParser<'t> {
         if self.takes("*") {
             return Ok(PathSelector::All);
         }
-        let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-') || !c.is_ascii();
-        let end = self.rest.find(|c| !is_name(c)).unwrap_or(self.rest.len());
+        let end = self.rest.find(ends_name).unwrap_or(self.rest.len());
         if end == 0 {
             return Err(self.unknown());
         }
@@ -239,9 +260,9 @@ impl<'t> PathParser<'t> {
         let path = self.segments()?;
         self.blanks();
         let is_unequal = self.takes("!=");
-        let wanted = if is_unequal || self.takes("==") { Some(self.literal()?) } else { None };
+        let expected = if is_unequal || self.takes("==") { Some(self.literal()?) } else { None };
         self.blanks();
-        Ok(FilterTest { path, wanted, is_negated: is_not != is_unequal })
+        Ok(FilterTest { path, expected, is_negated: is_not != is_unequal })
     }
 
     /// Reads a string in either quotes, or another JSON value.
@@ -249,20 +270,26 @@ impl<'t> PathParser<'t> {
         self.blanks();
         if self.rest.starts_with('\'') {
             let inside = &self.rest[1..];
-            let end = inside
-                .find('\'')
-                .filter(|end| !inside[..*end].contains('\\'))
-                .ok_or_else(|| self.unknown())?;
-            self.rest = &inside[end + 1..];
-            return Ok(inside[..end].into());
+            let Some((text, rest)) = inside.split_once('\'') else { return Err(self.unknown()) };
+            if text.contains('\\') {
+                return Err(self.unknown());
+            }
+            self.rest = rest;
+            return Ok(text.into());
         }
         let mut values = serde_json::Deserializer::from_str(self.rest).into_iter::<Value>();
-        let value =
-            values.next().and_then(Result::ok).filter(|value| !value.is_array() && !value.is_object());
-        let value = value.ok_or_else(|| self.unknown())?;
-        self.rest = &self.rest[values.byte_offset()..];
-        Ok(value)
+        match values.next() {
+            Some(Ok(value)) if !value.is_array() && !value.is_object() => {
+                self.rest = &self.rest[values.byte_offset()..];
+                Ok(value)
+            }
+            _ => Err(self.unknown()),
+        }
     }
+}
+
+fn ends_name(c: char) -> bool {
+    c.is_ascii() && !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-')
 }
 
 #[cfg(test)]

@@ -18,8 +18,11 @@ impl<'d> Node<'d> {
     /// Returns the members of the object called `name`.
     pub(crate) fn members(&self, name: &str) -> Vec<(&'d str, Self)> {
         let Some(Self { value: Value::Object(members), place }) = self.get(name) else { return Vec::new() };
-        let node = |name: &str, value| Self { value, place: below(&place, name) };
-        members.iter().map(|(name, value)| (name.as_str(), node(name, value))).collect()
+        let mut nodes = Vec::with_capacity(members.len());
+        for (name, value) in members {
+            nodes.push((name.as_str(), Self { value, place: below(&place, name) }));
+        }
+        nodes
     }
 
     /// Returns the items of the list called `name`.

@@ -3,6 +3,7 @@
 use super::json_path::JsonPath;
 use super::limits::OpenApiLimits;
 use super::parse::{TextRole, parse_document};
+use super::plain;
 use crate::error::{OpenApiError, OpenApiErrorKind};
 use serde_json::Value;
 
@@ -15,19 +16,21 @@ pub(crate) fn apply_overlay(
     text: &str,
     limits: &OpenApiLimits,
 ) -> Result<(), OpenApiError> {
-    let faulty = |fault: &str| OpenApiError::new(OpenApiErrorKind::Overlay, format!("the overlay {fault}"));
     let overlay = parse_document(text, TextRole::Overlay, limits)?;
-    let version = overlay
-        .get("overlay")
-        .map(|version| version.as_str().map_or_else(|| version.to_string(), str::to_owned));
-    let is_known = version.is_some_and(|version| version.starts_with("1."));
-    let actions = overlay.get("actions").and_then(Value::as_array).filter(|_| is_known);
-    let actions = actions.ok_or_else(|| faulty("needs `overlay: 1.0.0` and a list of `actions`"))?;
+    let version = overlay.get("overlay").map(plain).unwrap_or_default();
+    let Some(Value::Array(actions)) = overlay.get("actions").filter(|_| version.starts_with("1.")) else {
+        return Err(faulty("needs `overlay: 1.0.0` and a list of `actions`"));
+    };
     for (index, action) in actions.iter().enumerate() {
-        apply(document, action)
-            .map_err(|reason| faulty(&format!("cannot be applied: action {index} {reason}")))?;
+        if let Err(reason) = apply(document, action) {
+            return Err(faulty(&format!("cannot be applied: action {index} {reason}")));
+        }
     }
     Ok(())
+}
+
+fn faulty(fault: &str) -> OpenApiError {
+    OpenApiError::new(OpenApiErrorKind::Overlay, format!("the overlay {fault}"))
 }
 
 fn apply(document: &mut Value, action: &Value) -> Result<(), String> {
@@ -35,7 +38,9 @@ fn apply(document: &mut Value, action: &Value) -> Result<(), String> {
     let places = JsonPath::parse(target)?.places(document);
     if action.get("remove") == Some(&Value::Bool(true)) {
         // Later items of a list are removed first, so that the places of the others stay.
-        places.iter().rev().for_each(|place| remove(document, place));
+        for place in places.iter().rev() {
+            remove(document, place);
+        }
     } else if let Some(update) = action.get("update") {
         for place in places {
             if let Some(target) = document.pointer_mut(&place) {
@@ -52,7 +57,9 @@ fn remove(document: &mut Value, place: &str) {
     match document.pointer_mut(around) {
         Some(Value::Object(members)) => drop(members.shift_remove(&last)),
         Some(Value::Array(items)) => {
-            if let Some(index) = last.parse().ok().filter(|index: &usize| *index < items.len()) {
+            if let Ok(index) = last.parse::<usize>()
+                && index < items.len()
+            {
                 items.remove(index);
             }
         }

@@ -94,8 +94,13 @@ pub(crate) fn parse_document(
 
 fn json(text: &str, seed: ValueSeed<'_>) -> Result<Value, String> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let value = seed.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
-    value.map(Option::unwrap_or_default).map_err(|error| format!("is no valid JSON: {error}"))
+    let value = seed.deserialize(&mut deserializer).map_err(invalid_json)?;
+    deserializer.end().map_err(invalid_json)?;
+    Ok(value.unwrap_or_default())
+}
+
+fn invalid_json(error: serde_json::Error) -> String {
+    format!("is no valid JSON: {error}")
 }
 
 #[cfg(feature = "yaml")]
@@ -131,13 +136,11 @@ impl Left {
     }
 
     fn take<E: Error>(&self, from: &Cell<usize>, count: usize) -> Result<(), E> {
-        match from.get().checked_sub(count) {
-            Some(left) => {
-                from.set(left);
-                Ok(())
-            }
-            None => Err(self.refused(TooLarge::Values)),
-        }
+        let Some(left) = from.get().checked_sub(count) else {
+            return Err(self.refused(TooLarge::Values));
+        };
+        from.set(left);
+        Ok(())
     }
 
     fn refused<E: Error>(&self, fault: TooLarge) -> E {
@@ -205,7 +208,10 @@ impl ValueSeed<'_> {
 
     fn scalar<E: Error>(self, value: impl Into<Value>) -> Result<Option<Value>, E> {
         self.count()?;
-        Ok((!matches!(self.place, Place::LeftOut)).then(|| value.into()))
+        if matches!(self.place, Place::LeftOut) {
+            return Ok(None);
+        }
+        Ok(Some(value.into()))
     }
 
     /// Returns the seed of the member called `name`.
@@ -274,7 +280,10 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
         while let Some(item) = items.next_element_seed(inside)? {
             list.extend(item);
         }
-        Ok((!matches!(self.place, Place::LeftOut)).then(|| list.into()))
+        if matches!(self.place, Place::LeftOut) {
+            return Ok(None);
+        }
+        Ok(Some(list.into()))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {

@@ -1,7 +1,7 @@
 //! The arguments of an operation: parameters and members of the body are side by side in one object.
 
 use super::reduction::Kept;
-use crate::client::document::Node;
+use crate::client::document::{Document, Node};
 use crate::client::schema::SchemaWriter;
 use serde_json::{Map, Value, json};
 use toolkit_core::foreign::clean;
@@ -33,14 +33,9 @@ impl<'d> ArgumentsDraft<'d> {
     /// Returns whether a parameter or a member with the schemas `parts` becomes an argument.
     pub(super) fn keeps(&mut self, is_required: bool, parts: &[Node<'d>]) -> bool {
         let document = self.writer.document;
-        let has_description = |part: &Node<'d>| {
-            let schema = part.get("schema").unwrap_or_else(|| part.clone());
-            let target = document.resolve(schema);
-            part.text("description").is_some() || target.is_ok_and(|it| it.text("description").is_some())
-        };
         let is_kept = match self.kept {
             Kept::All => true,
-            Kept::Described => is_required || parts.iter().any(has_description),
+            Kept::Described => is_required || parts.iter().any(|part| has_description(document, part)),
             Kept::Required => is_required,
         };
         self.left_out += usize::from(!is_kept);
@@ -89,31 +84,50 @@ impl<'d> ArgumentsDraft<'d> {
     /// bytes.
     pub(super) fn finish(&mut self, limit: usize) -> Option<Map<String, Value>> {
         let definitions = self.writer.definitions()?;
-        let required = self.optional_body.iter().filter(|(_, is_required)| *is_required).count();
+        let required = self.required_of_body().count();
         if !self.writer.meter.add(required * self.optional_body.len(), 0) {
             return None;
         }
         let mut schema = Map::new();
-        let mut set = |keyword: &str, value: Value| drop(schema.insert(keyword.to_owned(), value));
-        set("type", json!("object"));
-        set("properties", std::mem::take(&mut self.properties).into());
+        schema.insert("type".to_owned(), json!("object"));
+        schema.insert("properties".to_owned(), std::mem::take(&mut self.properties).into());
         if !self.required.is_empty() {
-            set("required", json!(self.required));
+            schema.insert("required".to_owned(), json!(self.required));
         }
-        set("additionalProperties", json!(false));
-        let needs = self.optional_body.iter().filter_map(|(member, _)| {
-            let others =
-                self.optional_body.iter().filter(|(other, is_required)| *is_required && other != member);
-            let others: Vec<&str> = others.map(|(other, _)| other.as_str()).collect();
-            (!others.is_empty()).then(|| (member.clone(), json!(others)))
-        });
-        let needs: Map<String, Value> = needs.collect();
-        if !needs.is_empty() {
-            set("dependentRequired", needs.into());
+        schema.insert("additionalProperties".to_owned(), json!(false));
+        let dependent = self.dependent_required();
+        if !dependent.is_empty() {
+            schema.insert("dependentRequired".to_owned(), dependent.into());
         }
         if !definitions.is_empty() {
-            set("$defs", definitions.into());
+            schema.insert("$defs".to_owned(), definitions.into());
         }
-        serde_json::to_string(&schema).is_ok_and(|text| text.len() <= limit).then_some(schema)
+        let is_small = serde_json::to_string(&schema).is_ok_and(|text| text.len() <= limit);
+        if is_small { Some(schema) } else { None }
     }
+
+    /// Returns the required members of an optional body.
+    fn required_of_body(&self) -> impl Iterator<Item = &String> {
+        self.optional_body.iter().filter(|(_, is_required)| *is_required).map(|(member, _)| member)
+    }
+
+    /// Returns the members of an optional body, each with the required members that are needed beside it.
+    fn dependent_required(&self) -> Map<String, Value> {
+        let mut dependent = Map::new();
+        for (member, _) in &self.optional_body {
+            let mut others: Vec<&String> = self.required_of_body().collect();
+            others.retain(|other| *other != member);
+            if !others.is_empty() {
+                dependent.insert(member.clone(), json!(others));
+            }
+        }
+        dependent
+    }
+}
+
+/// Returns whether a parameter or a member, or its schema, has a description.
+fn has_description<'d>(document: &'d Document, part: &Node<'d>) -> bool {
+    let schema = part.get("schema").unwrap_or_else(|| part.clone());
+    let target = document.resolve(schema);
+    part.text("description").is_some() || target.is_ok_and(|target| target.text("description").is_some())
 }

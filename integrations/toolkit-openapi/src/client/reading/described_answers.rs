@@ -54,11 +54,14 @@ fn content(
 ) -> Option<Vec<(String, Option<String>)>> {
     if document.version() == Version::Swagger2 {
         let place = schema_place(response);
-        let types = media_types(document, &found.node, "produces");
-        let types = if types.is_empty() { vec!["application/json"] } else { types };
-        let contents = types.iter().map(|media_type| ((*media_type).to_owned(), place.clone()));
-        let cost = types.len() * of_text(response.place.len());
-        return budget.take(cost).then(|| contents.collect());
+        let mut types = media_types(document, &found.node, "produces");
+        if types.is_empty() {
+            types.push("application/json");
+        }
+        if !budget.take(types.len() * of_text(response.place.len())) {
+            return None;
+        }
+        return Some(types.iter().map(|media_type| ((*media_type).to_owned(), place.clone())).collect());
     }
     let contents = response.members("content");
     if !budget.take(contents.len() * of_text(response.place.len())) {
@@ -79,9 +82,14 @@ fn schema_place(media: &Node<'_>) -> Option<String> {
 
 /// Returns the place of the schema of the first successful answer in JSON.
 pub(super) fn output_place(operation: &Operation) -> Option<&str> {
-    let successes = operation.responses.iter().filter(|response| response.status.starts_with('2'));
-    let mut contents = successes.flat_map(|response| &response.content);
-    contents.find(|(media_type, _)| BodyKind::from_media_type(media_type) == BodyKind::Json)?.1.as_deref()
+    for response in operation.responses.iter().filter(|response| response.status.starts_with('2')) {
+        for (media_type, place) in &response.content {
+            if BodyKind::from_media_type(media_type) == BodyKind::Json {
+                return place.as_deref();
+            }
+        }
+    }
+    None
 }
 
 /// Returns the schema at a place with its own definitions; `None` if it is larger than the limit of the writer for sure.

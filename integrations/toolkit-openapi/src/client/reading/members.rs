@@ -37,6 +37,13 @@ pub(super) struct MemberSchema<'d> {
     pub(super) parts: Vec<Node<'d>>,
 }
 
+impl<'d> MemberSchema<'d> {
+    /// Returns whether the member is a part of requests.
+    fn travels(&self, document: &'d Document) -> bool {
+        !self.parts.iter().any(|part| Direction::Request.hides(document, part))
+    }
+}
+
 /// Returns the members of a body; `None` if its schema says more than members can, such as a union, a map, or `null`.
 pub(super) fn body_members<'d>(
     document: &'d Document,
@@ -46,10 +53,11 @@ pub(super) fn body_members<'d>(
     let mut found = BodyMembers::default();
     add_members(document, schema.clone(), DEEPEST, &mut found)?;
     meter.add(found.members.len(), 0);
-    let hidden =
-        |member: &MemberSchema<'d>| member.parts.iter().any(|part| Direction::Request.hides(document, part));
-    found.members.retain(|member| !hidden(member));
-    (!found.members.is_empty()).then_some(found)
+    found.members.retain(|member| member.travels(document));
+    if found.members.is_empty() {
+        return None;
+    }
+    Some(found)
 }
 
 fn add_members<'d>(

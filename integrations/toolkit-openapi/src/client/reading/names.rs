@@ -26,29 +26,27 @@ pub(super) fn tool_names(
     operations: &[Unnamed],
     namespaces: &Namespaces,
 ) -> Vec<Result<ToolName, NameError>> {
-    let spelled: Vec<(Option<String>, String)> = operations
-        .iter()
-        .map(|Unnamed { id, tag, .. }| {
-            let namespace = match namespaces {
-                Namespaces::None => None,
-                Namespaces::One(name) => Some(name.as_str()),
-                Namespaces::Tags => tag.as_deref(),
-            };
-            let namespace = namespace.map(legal_namespace);
-            let method = method_name(id, namespace.as_deref());
-            (namespace, method)
-        })
-        .collect();
+    let mut spelled: Vec<(Option<String>, String)> = Vec::with_capacity(operations.len());
+    for Unnamed { id, tag, .. } in operations {
+        let given = match namespaces {
+            Namespaces::None => None,
+            Namespaces::One(name) => Some(name.as_str()),
+            Namespaces::Tags => tag.as_deref(),
+        };
+        let namespace = given.map(legal_namespace);
+        let method = method_name(id, namespace.as_deref());
+        spelled.push((namespace, method));
+    }
     let mut counts: BTreeMap<&(Option<String>, String), usize> = BTreeMap::new();
     for name in &spelled {
         *counts.entry(name).or_default() += 1;
     }
-    let names = spelled.iter().zip(operations);
+    let mut names = Vec::with_capacity(operations.len());
+    for (name, operation) in spelled.iter().zip(operations) {
+        let is_shared = counts.get(name).is_some_and(|count| *count > 1);
+        names.push(named(name, &operation.key, is_shared));
+    }
     names
-        .map(|(name, operation)| {
-            named(name, &operation.key, counts.get(name).is_some_and(|count| *count > 1))
-        })
-        .collect()
 }
 
 fn named(
@@ -78,12 +76,15 @@ fn legal_namespace(tag: &str) -> String {
 
 /// Returns a legal method name without the namespace at its start.
 fn method_name(id: &str, namespace: Option<&str>) -> String {
-    let id = clean(id);
-    let bare = namespace.and_then(|namespace| {
-        let (first, rest) = id.split_once(['/', '.', ':', '_', '-'])?;
-        (normalize(first) == namespace && !rest.is_empty()).then_some(rest)
-    });
-    legal(bare.unwrap_or(&id))
+    let cleaned = clean(id);
+    if let Some(namespace) = namespace
+        && let Some((first, rest)) = cleaned.split_once(['/', '.', ':', '_', '-'])
+        && normalize(first) == namespace
+        && !rest.is_empty()
+    {
+        return legal(rest);
+    }
+    legal(&cleaned)
 }
 
 /// Returns a legal spelling. Runs of illegal characters become one `_`.
@@ -96,8 +97,10 @@ fn legal(name: &str) -> String {
             spelled.push('_');
         }
     }
-    let spelled = spelled.trim_matches('_');
-    if spelled.is_empty() { format!("tool_{}", digest(name)) } else { spelled.to_owned() }
+    match spelled.trim_matches('_') {
+        "" => format!("tool_{}", digest(name)),
+        trimmed => trimmed.to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -34,9 +34,12 @@ pub(super) fn declared<'d>(
     for node in path.items("parameters").into_iter().chain(operation.items("parameters")) {
         let at = node.place.clone();
         let node = resolved(document, node)?;
-        let missing = |member: &str| OperationFault::new(&at, format!("a parameter has no `{member}`"));
-        let name = node.text("name").ok_or_else(|| missing("name"))?;
-        let location = node.text("in").ok_or_else(|| missing("in"))?;
+        let Some(name) = node.text("name") else {
+            return Err(OperationFault::new(&at, "a parameter has no `name`"));
+        };
+        let Some(location) = node.text("in") else {
+            return Err(OperationFault::new(&at, "a parameter has no `in`"));
+        };
         let declared = Declared { node, name, location };
         match indices.entry((name, location)) {
             Entry::Occupied(index) => all[*index.get()] = declared,
@@ -91,12 +94,15 @@ pub(super) fn read_parameter<'d>(
         None if is_swagger => collection_format(node, location),
         None => style(node, location),
     };
-    let schema = match content {
+    let schema_node = match content {
         Some((_, media)) => resolved(arguments.writer.document, media)?.get("schema"),
         None => node.get("schema"),
     };
-    let schema = schema.or_else(|| is_swagger.then(|| node.clone()));
-    let mut schema = schema.map_or_else(|| json!({}), |schema| arguments.schema(&schema));
+    let mut schema = match &schema_node {
+        Some(schema_node) => arguments.schema(schema_node),
+        None if is_swagger => arguments.schema(node),
+        None => json!({}),
+    };
     describe(&mut schema, node, &mut arguments.writer);
     let is_required = node.flag("required") || location == Location::Path;
     let argument = arguments.add(name, place, schema, is_required);

@@ -64,23 +64,28 @@ impl<'d> BodySchema<'_, 'd> {
     fn read(&self, arguments: &mut ArgumentsDraft<'d>) -> Body {
         let kind = BodyKind::from_media_type(self.media_type);
         let has_members = matches!(kind, BodyKind::Json | BodyKind::Form | BodyKind::Multipart);
-        let members = self.schema.as_ref().filter(|_| has_members);
         let document = arguments.writer.document;
-        match members.and_then(|schema| body_members(document, schema, &mut arguments.writer.meter)) {
-            Some(members) => self.beside(members, arguments),
-            None => self.whole(kind, arguments),
+        if has_members
+            && let Some(schema) = &self.schema
+            && let Some(members) = body_members(document, schema, &mut arguments.writer.meter)
+        {
+            return self.beside(members, arguments);
         }
+        self.whole(kind, arguments)
     }
 
     /// The body is the value of one argument.
     fn whole(&self, kind: BodyKind, arguments: &mut ArgumentsDraft<'d>) -> Body {
         let media_type = self.media_type;
-        let text = |what: String| json!({"type": "string", "description": what});
         let mut schema = match (kind, &self.schema) {
-            (BodyKind::Text, _) => text(format!("Text of the type {media_type}.")),
-            (BodyKind::Bytes, _) => {
-                text(format!("Bytes of the type {media_type}, in Base64, or the name of an attachment."))
+            (BodyKind::Text, _) => {
+                json!({"type": "string", "description": format!("Text of the type {media_type}.")})
             }
+            (BodyKind::Bytes, _) => json!({
+                "type": "string",
+                "description":
+                    format!("Bytes of the type {media_type}, in Base64, or the name of an attachment."),
+            }),
             (_, Some(schema)) => arguments.schema(schema),
             _ => json!({}),
         };
@@ -126,26 +131,35 @@ impl<'d> BodySchema<'_, 'd> {
     fn member(&self, name: &str, parts: &[Node<'d>], document: &'d Document) -> BodyMember {
         let kind = BodyKind::from_media_type(self.media_type);
         let encoding = self.encoding.as_ref().and_then(|encodings| encodings.get(name));
-        let encoding = encoding.as_ref();
-        let content = encoding.and_then(|encoding| encoding.text("contentType"));
-        let content = content.map(|types| types.split(',').next().unwrap_or_default().trim());
-        let styled =
-            encoding.filter(|node| node.text("style").is_some() || node.value.get("explode").is_some());
-        let part = parts.first();
-        let serialization = match (content, styled, part) {
+        let types = encoding.as_ref().and_then(|encoding| encoding.text("contentType"));
+        let content = types.map(first_type);
+        let serialization = match (content, &encoding, parts.first()) {
             (Some(content), ..) => Serialization::Content(content.to_owned()),
-            (None, Some(encoding), _) => style(encoding, Location::Query),
+            (None, Some(encoding), _) if has_style(encoding) => style(encoding, Location::Query),
             (.., Some(part)) if document.version() == Version::Swagger2 && kind != BodyKind::Json => {
                 collection_format(part, Location::Query)
             }
             _ => Serialization::Plain,
         };
+        let mut has_bytes =
+            content.is_some_and(|content| BodyKind::from_media_type(content) == BodyKind::Bytes);
         let mut known = BTreeMap::new();
-        let has_bytes = content.is_some_and(|content| BodyKind::from_media_type(content) == BodyKind::Bytes)
-            || parts.iter().any(|part| is_bytes(document, part, &mut known));
+        for part in parts {
+            has_bytes = has_bytes || is_bytes(document, part, &mut known);
+        }
         let is_binary = has_bytes && matches!(kind, BodyKind::Form | BodyKind::Multipart);
         BodyMember { argument: String::new(), name: name.to_owned(), serialization, is_binary }
     }
+}
+
+/// Returns the first media type of a list.
+fn first_type(types: &str) -> &str {
+    types.split(',').next().unwrap_or_default().trim()
+}
+
+/// Returns whether an encoding says how a value is written.
+fn has_style(encoding: &Node<'_>) -> bool {
+    encoding.text("style").is_some() || encoding.value.get("explode").is_some()
 }
 
 /// The maximum number of schemas that are read to know whether a member is bytes.
@@ -172,8 +186,8 @@ fn is_bytes<'d>(document: &'d Document, schema: &Node<'d>, known: &mut BTreeMap<
     for keyword in ["anyOf", "oneOf"] {
         let mut branches = schema.items(keyword);
         branches.retain(|branch| branch.text("type") != Some("null"));
-        let is_each = |branch: &Node<'d>| is_bytes(document, branch, known);
-        is_any = is_any || !branches.is_empty() && branches.iter().all(is_each);
+        is_any =
+            is_any || !branches.is_empty() && branches.iter().all(|branch| is_bytes(document, branch, known));
     }
     known.insert(schema.place, is_any);
     is_any
@@ -181,12 +195,11 @@ fn is_bytes<'d>(document: &'d Document, schema: &Node<'d>, known: &mut BTreeMap<
 
 /// Returns whether the keywords of a schema itself say that it is bytes.
 fn is_own_bytes(schema: &Node<'_>) -> bool {
-    let is = |keyword: &str, value: &str| schema.text(keyword) == Some(value);
-    let is_media = schema
-        .text("contentMediaType")
-        .is_some_and(|content| BodyKind::from_media_type(content) == BodyKind::Bytes);
+    let media_kind = schema.text("contentMediaType").map(BodyKind::from_media_type);
     let is_text = schema.value.get("contentEncoding").is_some();
-    is("format", "binary") || is("type", "file") || is_media && !is_text
+    schema.text("format") == Some("binary")
+        || schema.text("type") == Some("file")
+        || media_kind == Some(BodyKind::Bytes) && !is_text
 }
 
 /// Returns the schema of a file, of a list of files, or of either: bytes are text in Base64.
@@ -202,8 +215,8 @@ fn bytes(mut schema: Value) -> Value {
         let branches: Vec<Value> = branches.drain(..).map(bytes).collect();
         return json!({ "anyOf": branches });
     }
-    let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();
-    let description = format!("{description} Bytes in Base64, or the name of an attachment.");
+    let own = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+    let description = format!("{own} Bytes in Base64, or the name of an attachment.");
     json!({"type": "string", "description": description.trim_start()})
 }
 
@@ -215,33 +228,42 @@ fn swagger_body<'d>(
 ) -> Option<Body> {
     let consumes = media_types(arguments.writer.document, operation, "consumes");
     arguments.writer.meter.add(consumes.len(), 0);
-    let source = |media_type, schema, around, is_required| BodySchema {
-        media_type,
-        schema,
-        encoding: None,
-        around,
-        is_required,
-    };
     if let Some(Declared { node, .. }) = declared.iter().find(|parameter| parameter.location == "body") {
-        let media_type = consumes.into_iter().min_by_key(|media_type| preference(media_type));
-        let media_type = media_type.unwrap_or("application/json");
-        return Some(source(media_type, node.get("schema"), node, node.flag("required")).read(arguments));
+        let preferred = consumes.into_iter().min_by_key(|media_type| preference(media_type));
+        let source = BodySchema {
+            media_type: preferred.unwrap_or("application/json"),
+            schema: node.get("schema"),
+            encoding: None,
+            around: node,
+            is_required: node.flag("required"),
+        };
+        return Some(source.read(arguments));
     }
     let mut members = BodyMembers::default();
-    for Declared { node, name, .. } in declared.iter().filter(|parameter| parameter.location == "formData") {
+    let mut has_file = false;
+    for Declared { node, name, location } in declared {
+        if *location != "formData" {
+            continue;
+        }
         members.add(name, node.clone());
-        members.required.extend(node.flag("required").then_some(*name));
+        if node.flag("required") {
+            members.required.insert(name);
+        }
+        has_file = has_file || node.text("type") == Some("file");
     }
-    let has = |kind| consumes.iter().any(|media_type| BodyKind::from_media_type(media_type) == kind);
-    let has_file = members
-        .members
-        .iter()
-        .any(|member| member.parts.iter().any(|part| part.text("type") == Some("file")));
-    let is_multipart = has_file || has(BodyKind::Multipart) && !has(BodyKind::Form);
-    let media_type = if is_multipart { "multipart/form-data" } else { "application/x-www-form-urlencoded" };
-    let is_required = !members.required.is_empty();
-    let is_form = !members.members.is_empty();
-    is_form.then(|| source(media_type, None, operation, is_required).beside(members, arguments))
+    if members.members.is_empty() {
+        return None;
+    }
+    let kinds: Vec<BodyKind> = consumes.into_iter().map(BodyKind::from_media_type).collect();
+    let is_multipart = has_file || kinds.contains(&BodyKind::Multipart) && !kinds.contains(&BodyKind::Form);
+    let source = BodySchema {
+        media_type: if is_multipart { "multipart/form-data" } else { "application/x-www-form-urlencoded" },
+        schema: None,
+        encoding: None,
+        around: operation,
+        is_required: !members.required.is_empty(),
+    };
+    Some(source.beside(members, arguments))
 }
 
 /// Returns the media types of an operation of Swagger, from `consumes` or `produces`.

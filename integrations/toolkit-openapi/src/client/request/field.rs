@@ -29,25 +29,22 @@ impl Arguments<'_> {
         if let Some(file) = self.attachments.and_then(|attachments| attachments.get(text)) {
             return Ok(file.clone());
         }
-        let encodings = [BASE64, BASE64_NOPAD, BASE64URL, BASE64URL_NOPAD];
-        let decoded = encodings.iter().find_map(|encoding| encoding.decode(text.trim().as_bytes()).ok());
-        match decoded.filter(|_| value.is_string()) {
-            Some(bytes) => Ok(Attachment { name: None, media_type: None, bytes: bytes.into() }),
-            None => {
-                let names: Vec<String> = self
-                    .attachments
-                    .iter()
-                    .flat_map(|all| all.names())
-                    .map(|name| format!("`{name}`"))
-                    .collect();
-                let known = if names.is_empty() {
-                    String::new()
-                } else {
-                    format!(", or the name of an attachment: {}", names.join(", "))
-                };
-                Err(refused(argument, format!("expected the content as a Base64 string{known}")))
+        if value.is_string() {
+            for encoding in [BASE64, BASE64_NOPAD, BASE64URL, BASE64URL_NOPAD] {
+                if let Ok(bytes) = encoding.decode(text.trim().as_bytes()) {
+                    return Ok(Attachment { name: None, media_type: None, bytes: bytes.into() });
+                }
             }
         }
+        let mut names: Vec<String> = Vec::new();
+        if let Some(attachments) = self.attachments {
+            names.extend(attachments.names().map(|name| format!("`{name}`")));
+        }
+        let mut reason = "expected the content as a Base64 string".to_owned();
+        if !names.is_empty() {
+            reason.push_str(&format!(", or the name of an attachment: {}", names.join(", ")));
+        }
+        Err(refused(argument, reason))
     }
 }
 

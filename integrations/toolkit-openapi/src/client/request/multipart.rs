@@ -71,10 +71,12 @@ fn boundary(parts: &[Part]) -> String {
         for start in 0..content.len() {
             let Some(after) = content[start..].strip_prefix(BOUNDARY.as_bytes()) else { continue };
             is_free = false;
-            let digits = after.strip_prefix(b"-").unwrap_or_default();
-            let digits = digits.iter().take(LONGEST_NUMBER).take_while(|byte| byte.is_ascii_digit());
+            let Some(digits) = after.strip_prefix(b"-") else { continue };
             let mut number = 0;
-            for digit in digits {
+            for digit in digits.iter().take(LONGEST_NUMBER) {
+                if !digit.is_ascii_digit() {
+                    break;
+                }
                 number = 10 * number + u64::from(digit - b'0');
                 taken.insert(number);
             }

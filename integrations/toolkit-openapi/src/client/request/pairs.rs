@@ -34,9 +34,9 @@ impl Reserved<'_> {
     /// Checks encoded pairs. The own name of a parameter is not chosen by the model.
     pub(super) fn check_pairs(self, pairs: &[Pair], own: &str) -> Result<(), Unwritable> {
         for (name, _) in pairs {
-            let name = percent_decode_str(name).decode_utf8_lossy();
-            if name != own {
-                self.check(&name)?;
+            let decoded = percent_decode_str(name).decode_utf8_lossy();
+            if decoded != own {
+                self.check(&decoded)?;
             }
         }
         Ok(())

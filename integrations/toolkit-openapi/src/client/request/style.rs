@@ -84,7 +84,9 @@ impl Writer {
                 self.deep(encoded, value, &mut pairs)?;
             }
             Value::Array(_) if self.explode => {
-                pairs.extend(self.items(value)?.into_iter().map(|item| (encoded.clone(), item)));
+                for item in self.items(value)? {
+                    pairs.push((encoded.clone(), item));
+                }
             }
             Value::Object(members) if self.explode => pairs = self.members(members)?,
             single if is_single(single) => {
@@ -110,8 +112,10 @@ impl Writer {
             }
             Value::Object(members) => {
                 for (member, value) in members {
-                    if let Some(bracket) = ["[", "]"].into_iter().find(|bracket| member.contains(bracket)) {
-                        return Err(unwritable(member, bracket, "separates the names"));
+                    for bracket in ["[", "]"] {
+                        if member.contains(bracket) {
+                            return Err(unwritable(member, bracket, "separates the names"));
+                        }
                     }
                     self.deep(format!("{name}%5B{}%5D", self.escape.name(member)?), value, pairs)?;
                 }
@@ -123,33 +127,45 @@ impl Writer {
 
     /// Writes the value of a path or a header. `None` if there is nothing to write.
     pub(crate) fn text(self, name: &str, value: &Value) -> Result<Option<String>, Unwritable> {
-        let name = self.escape.name(name)?;
-        let equation = |key: &str, value: &str| match (self.style, value) {
-            (Style::Matrix, "") => key.to_owned(),
-            _ => format!("{key}={value}"),
-        };
-        let is_matrix = self.style == Style::Matrix;
-        let (items, is_named) = match value {
-            Value::Array(_) if self.explode && is_matrix => {
-                (self.items(value)?.iter().map(|item| equation(&name, item)).collect(), true)
+        let encoded = self.escape.name(name)?;
+        let mut items = Vec::new();
+        let mut is_named = false;
+        match value {
+            Value::Array(_) if self.explode && self.style == Style::Matrix => {
+                is_named = true;
+                for item in self.items(value)? {
+                    items.push(self.equation(&encoded, &item));
+                }
             }
             Value::Object(members) if self.explode => {
-                (self.members(members)?.iter().map(|(key, value)| equation(key, value)).collect(), true)
+                is_named = true;
+                for (key, value) in self.members(members)? {
+                    items.push(self.equation(&key, &value));
+                }
             }
-            value => (self.items(value)?, false),
-        };
+            value => items = self.items(value)?,
+        }
         let delimiter = match self.style {
             Style::Label if self.explode => ".",
             Style::Matrix if is_named => ";",
             _ => ",",
         };
-        let written = if is_single(value) { items.into_iter().next() } else { joined(&items, delimiter)? };
-        Ok(written.map(|joined| match self.style {
-            Style::Label => format!(".{joined}"),
-            Style::Matrix if is_named => format!(";{joined}"),
-            Style::Matrix => format!(";{}", equation(&name, &joined)),
-            _ => joined,
+        let written = if is_single(value) { items.pop() } else { joined(&items, delimiter)? };
+        let Some(text) = written else { return Ok(None) };
+        Ok(Some(match self.style {
+            Style::Label => format!(".{text}"),
+            Style::Matrix if is_named => format!(";{text}"),
+            Style::Matrix => format!(";{}", self.equation(&encoded, &text)),
+            _ => text,
         }))
+    }
+
+    /// Writes `key=value`, or the key alone for an empty value in the style of a matrix.
+    fn equation(self, key: &str, value: &str) -> String {
+        match (self.style, value) {
+            (Style::Matrix, "") => key.to_owned(),
+            _ => format!("{key}={value}"),
+        }
     }
 
     /// The delimiter of the items of a query, encoded as it is sent.
@@ -179,8 +195,10 @@ impl Writer {
 
     fn members(self, members: &Map<String, Value>) -> Result<Vec<Pair>, Unwritable> {
         let mut pairs = Vec::new();
-        for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
-            pairs.push((self.escape.name(name)?, self.escaped(value)));
+        for (name, value) in members {
+            if !value.is_null() {
+                pairs.push((self.escape.name(name)?, self.escaped(value)));
+            }
         }
         Ok(pairs)
     }
@@ -204,11 +222,14 @@ pub(super) fn is_nested(value: &Value) -> bool {
 
 /// Joins the texts of a value. An item that has the delimiter would be read as two.
 fn joined(items: &[String], delimiter: &str) -> Result<Option<String>, Unwritable> {
-    if let Some(item) = items.iter().find(|item| item.contains(delimiter)) {
-        let decode = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
-        return Err(unwritable(&decode(item), &decode(delimiter), "separates the items"));
+    for item in items {
+        if item.contains(delimiter) {
+            let item = percent_decode_str(item).decode_utf8_lossy();
+            let delimiter = percent_decode_str(delimiter).decode_utf8_lossy();
+            return Err(unwritable(&item, &delimiter, "separates the items"));
+        }
     }
-    Ok((!items.is_empty()).then(|| items.join(delimiter)))
+    Ok(if items.is_empty() { None } else { Some(items.join(delimiter)) })
 }
 
 fn unwritable(item: &str, character: &str, effect: &str) -> Unwritable {

@@ -28,10 +28,14 @@ impl<'d> Definitions<'d> {
             return known.clone();
         }
         let last = place.rsplit('/').next().unwrap_or_default();
-        let name: String =
+        let mut name: String =
             last.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')).collect();
-        let name = if name.is_empty() { "schema".to_owned() } else { name };
-        let name = if self.taken.contains(&name) { format!("{name}_{}", digest(place)) } else { name };
+        if name.is_empty() {
+            name.push_str("schema");
+        }
+        if self.taken.contains(&name) {
+            name = format!("{name}_{}", digest(place));
+        }
         self.taken.insert(name.clone());
         self.names.insert(place.to_owned(), name.clone());
         name

@@ -29,9 +29,13 @@ impl<'d> HiddenMembers<'d> {
         if let Some(known) = self.known.borrow().get(&key) {
             return known.clone();
         }
-        let members = schema.members("properties").into_iter();
-        let hidden = members.filter(|(_, member)| self.direction.hides(self.document, member));
-        let names: Names<'d> = Rc::new(hidden.map(|(name, _)| name).collect());
+        let mut hidden = HashSet::new();
+        for (name, member) in schema.members("properties") {
+            if self.direction.hides(self.document, &member) {
+                hidden.insert(name);
+            }
+        }
+        let names: Names<'d> = Rc::new(hidden);
         self.known.borrow_mut().insert(key, names.clone());
         names
     }
@@ -52,8 +56,9 @@ impl<'d> HiddenMembers<'d> {
             if !names.is_empty() {
                 hidden.push(names);
             }
-            let parts = schema.items("allOf").into_iter();
-            pending.extend(parts.filter_map(|part| self.document.resolve(part).ok()));
+            for part in schema.items("allOf") {
+                pending.extend(self.document.resolve(part));
+            }
         }
         hidden
     }

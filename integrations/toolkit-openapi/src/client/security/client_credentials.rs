@@ -86,9 +86,11 @@ impl ClientCredentials {
             pairs.extend([("client_id", self.id.as_str()), ("client_secret", self.secret.as_str())]);
         }
         let escape = |text| Escape::Reserved.apply(text);
-        let pairs: Vec<String> =
-            pairs.into_iter().map(|(name, value)| format!("{}={}", escape(name), escape(value))).collect();
-        let mut request = Request::new(Bytes::from(pairs.join("&")));
+        let mut form: Vec<String> = Vec::with_capacity(pairs.len());
+        for (name, value) in pairs {
+            form.push(format!("{}={}", escape(name), escape(value)));
+        }
+        let mut request = Request::new(Bytes::from(form.join("&")));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = parse_url(url).map_err(|_| "the address of its tokens is no URL".to_owned())?;
         let headers = request.headers_mut();
@@ -188,13 +190,16 @@ async fn fetch(http: &HttpClient, request: Request<Bytes>, mut redactor: Redacto
     if response.status != StatusCode::OK {
         // Only the code of RFC 6749, section 5.2: other texts may repeat the secret.
         let code = answer.get("error").and_then(Value::as_str).filter(|code| is_code(code));
-        let code = redactor.redact(code.unwrap_or_default());
-        return Err(failed(&format!("{} {code}", response.status)));
+        let shown = redactor.redact(code.unwrap_or_default());
+        return Err(failed(&format!("{} {shown}", response.status)));
     }
     let token = answer.get("access_token").and_then(Value::as_str).filter(|token| !token.is_empty());
     let Some(value) = token else { return Err(failed("the answer has none")) };
-    let seconds =
-        answer.get("expires_in").and_then(|life| life.as_f64().or_else(|| life.as_str()?.parse().ok()));
+    let seconds = match answer.get("expires_in") {
+        Some(Value::String(text)) => text.parse().ok(),
+        Some(number) => number.as_f64(),
+        None => None,
+    };
     let life = seconds.and_then(|life| Duration::try_from_secs_f64(life).ok()).unwrap_or(UNKNOWN_LIFE);
     let renewal = deadline(life - MARGIN.min(life / 2));
     Ok(Token { value: value.to_owned(), renewal })

@@ -121,34 +121,48 @@ pub(crate) async fn authorize<'a>(
         authorization.redactor.add(value.to_str().unwrap_or_default());
         request.headers_mut().insert(name, value);
     }
-    let has = |requirement: &SecurityRequirement| {
-        credentials.schemes.contains_key(&requirement.scheme)
-            && scheme(&requirement.scheme).is_some_and(|scheme| placement(scheme).is_some())
-    };
-    let chosen = ways.iter().find(|way| !way.is_empty() && way.iter().all(has));
-    let Some(way) = chosen else {
+    let Some(way) = complete_way(ways, &scheme, credentials) else {
         let has_header = !credentials.headers.is_empty() || request.headers().contains_key(AUTHORIZATION);
         return if has_header || is_open(ways) { Ok(authorization) } else { Err(missing(ways)) };
     };
     for requirement in way {
-        let Some((credential, scheme)) =
-            credentials.schemes.get(&requirement.scheme).zip(scheme(&requirement.scheme))
-        else {
+        let name = &requirement.scheme;
+        let (Some(credential), Some(scheme)) = (credentials.schemes.get(name), scheme(name)) else {
             continue;
         };
         if let Some(reason) = unfit(credential, Some(scheme)) {
-            return Err(unusable(&requirement.scheme, reason));
+            return Err(unusable(name, reason));
         }
         let secret = secret(credential, requirement, scheme, &token_client, &mut authorization).await?;
         if secret.is_empty() {
-            return Err(unusable(&requirement.scheme, EMPTY));
+            return Err(unusable(name, EMPTY));
         }
         authorization.redactor.add(&secret);
         if let Some(placement) = placement(scheme) {
-            place(request, placement, &secret).map_err(|reason| unusable(&requirement.scheme, reason))?;
+            place(request, placement, &secret).map_err(|reason| unusable(name, reason))?;
         }
     }
     Ok(authorization)
+}
+
+/// Returns the first way to authenticate for which the program has all credentials.
+fn complete_way<'a>(
+    ways: &'a [Vec<SecurityRequirement>],
+    scheme: &impl Fn(&str) -> Option<&'a Value>,
+    credentials: &Credentials,
+) -> Option<&'a Vec<SecurityRequirement>> {
+    for way in ways {
+        let mut is_complete = !way.is_empty();
+        for SecurityRequirement { scheme: name, .. } in way {
+            is_complete = is_complete
+                && credentials.schemes.contains_key(name)
+                && scheme(name).and_then(placement).is_some();
+        }
+        if is_complete {
+            return Some(way);
+        }
+    }
+    None
 }
 
 /// Returns whether a request may go without credentials.
@@ -170,11 +184,12 @@ async fn secret(
             authorization.redactor.add(password);
             Ok(BASE64.encode(format!("{user}:{password}").as_bytes()))
         }
-        Credential::Source(source) => {
-            source.0(requirement.scopes.clone()).await.map(|secret| secret.trim().to_owned()).map_err(
-                |error| unusable(&requirement.scheme, "the program has none").with_details(error.to_string()),
-            )
-        }
+        Credential::Source(source) => match source.0(requirement.scopes.clone()).await {
+            Ok(secret) => Ok(secret.trim().to_owned()),
+            Err(error) => {
+                Err(unusable(&requirement.scheme, "the program has none").with_details(error.to_string()))
+            }
+        },
         Credential::Client(tokens) => {
             let token = tokens
                 .token(token_url(scheme), &requirement.scopes, token_client)
@@ -219,15 +234,15 @@ fn add_cookie(headers: &mut HeaderMap, name: &str, secret: &str) -> Option<()> {
 }
 
 fn missing(ways: &[Vec<SecurityRequirement>]) -> ToolError {
-    let names = |way: &Vec<SecurityRequirement>| {
+    let mut alternatives: Vec<String> = Vec::with_capacity(ways.len());
+    for way in ways {
         let names: Vec<String> = way.iter().map(|requirement| format!("`{}`", requirement.scheme)).collect();
-        names.join(" and ")
-    };
-    let ways: Vec<String> = ways.iter().map(names).collect();
+        alternatives.push(names.join(" and "));
+    }
     ToolError::failed(format_args!(
         "the service needs authentication with {}, for which the program has no credentials; another call of this \
          tool will fail as well",
-        ways.join(" or with ")
+        alternatives.join(" or with ")
     ))
 }
 

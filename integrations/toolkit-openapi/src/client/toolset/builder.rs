@@ -6,7 +6,7 @@ use crate::client::document::{Document, OpenApiLimits, TextRole, allowed, apply_
 use crate::client::reading::{Namespaces, OperationInfo, OperationTool, Reader, ReaderSettings};
 use crate::client::service::{RequestSettings, Service, fetch_document};
 use crate::error::{OpenApiError, OpenApiErrorKind};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
 use std::io;
@@ -72,15 +72,15 @@ impl OpenApiToolsBuilder {
     pub fn only_tags<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
         let tags: Vec<String> = tags.into_iter().map(Into::into).collect();
         self.reader.choice.tags.extend(tags.iter().cloned());
-        self.only(move |operation| operation.tags().any(|tag| tags.iter().any(|wanted| wanted == tag)))
+        self.only(move |operation| has_any_tag(operation, &tags))
     }
 
     /// Takes only the operations with these ids: an `operationId`, or a method and a path, as in `GET /users/{id}`. An id
     /// that no operation has is an issue.
     pub fn only_operations<T: Into<String>>(mut self, ids: impl IntoIterator<Item = T>) -> Self {
-        let ids: Vec<String> = ids.into_iter().map(Into::into).collect();
+        let ids: BTreeSet<String> = ids.into_iter().map(Into::into).collect();
         self.reader.choice.operations.extend(ids.iter().cloned());
-        self.only(move |operation| ids.iter().any(|id| id == operation.id))
+        self.only(move |operation| ids.contains(operation.id))
     }
 
     /// Takes only operations with one of these methods, in any letter case. A word that is no method is an issue.
@@ -172,16 +172,12 @@ impl OpenApiToolsBuilder {
     /// The file cannot be read, or one of [`read_document`](Self::read_document).
     pub fn read_file(self, path: impl AsRef<Path>) -> Result<OpenApiTools, OpenApiError> {
         let path = path.as_ref();
-        let unreadable = |error: io::Error| {
-            let message = format!("the document `{}` cannot be read: {error}", path.display());
-            OpenApiError::new(OpenApiErrorKind::File, message)
-        };
         let limit = self.reader.limits.document_bytes;
-        let length = fs::metadata(path).map_err(unreadable)?.len();
+        let length = fs::metadata(path).map_err(|error| unreadable(path, &error))?.len();
         if usize::try_from(length).is_ok_and(|length| length > limit) {
             return Err(OpenApiError::too_long(TextRole::Document, length, limit));
         }
-        let text = fs::read_to_string(path).map_err(unreadable)?;
+        let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
         self.read_document(&text)
     }
 
@@ -205,20 +201,36 @@ impl OpenApiToolsBuilder {
         let given = self.documents.iter().map(|(_, text)| text).chain(&self.overlays);
         let bytes = text.len() + given.map(String::len).sum::<usize>();
         let mut issues = self.requests.credentials.check(&document)?;
-        let (tools, of_document) = Reader::read(&document, &self.reader, allowed(&self.reader.limits, bytes));
+        let (operations, of_document) =
+            Reader::read(&document, &self.reader, allowed(&self.reader.limits, bytes));
         issues.extend(of_document);
         let service = Arc::new(Service::new(document, self.requests)?);
-        let has_search = tools.len() > self.search_above;
-        let tools = tools.into_iter().map(|OperationTool { mut definition, operation }| {
+        let has_search = operations.len() > self.search_above;
+        let mut tools: Vec<Arc<dyn Tool>> = Vec::with_capacity(operations.len());
+        let mut by_name: BTreeMap<String, usize> = BTreeMap::new();
+        for OperationTool { mut definition, operation } in operations {
             definition.metadata.defer = has_search;
-            adapted(&self.adaptations, OpenApiTool { definition, operation, service: service.clone() })
-        });
-        let tools: Vec<Arc<dyn Tool>> = tools.collect::<Result<_, BuildError>>()?;
-        let names = tools.iter().enumerate();
-        let by_name: BTreeMap<String, usize> =
-            names.map(|(index, tool)| (tool.definition().name.to_string(), index)).collect();
+            let tool = OpenApiTool { definition, operation, service: service.clone() };
+            let adapted = adapted(&self.adaptations, tool)?;
+            by_name.insert(adapted.definition().name.to_string(), tools.len());
+            tools.push(adapted);
+        }
         Ok(OpenApiTools { tools, by_name, issues, has_search })
     }
+}
+
+fn has_any_tag(operation: &OperationInfo<'_>, tags: &[String]) -> bool {
+    for tag in operation.tags() {
+        if tags.iter().any(|chosen| chosen == tag) {
+            return true;
+        }
+    }
+    false
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> OpenApiError {
+    let message = format!("the document `{}` cannot be read: {error}", path.display());
+    OpenApiError::new(OpenApiErrorKind::File, message)
 }
 
 /// Applies the adaptations of a tool, in their order.
