@@ -50,8 +50,13 @@ pub(crate) type Placed<'a> = HashMap<*const Value, &'a Note>;
 impl Notes {
     /// Returns the notes by the addresses in `root`, the schema that they belong to.
     pub(crate) fn place<'a>(&'a self, root: &Value) -> Placed<'a> {
-        let at = |(place, note): &'a (String, Note)| Some((ptr::from_ref(root.pointer(place)?), note));
-        self.0.iter().filter_map(at).collect()
+        let mut placed = Placed::new();
+        for (place, note) in &self.0 {
+            if let Some(schema) = root.pointer(place) {
+                placed.insert(ptr::from_ref(schema), note);
+            }
+        }
+        placed
     }
 
     /// Returns the aliases of the properties of the whole object, as pairs of alias and name.
@@ -115,9 +120,12 @@ fn take(schema: &mut Value, place: &mut String, found: &mut TakenNotes) {
 /// Moves the internal keywords out of one schema.
 fn take_own(keywords: &mut Map<String, Value>, place: &str, found: &mut TakenNotes) {
     let faulty = keywords.shift_remove(FAULTY);
-    let marks = [ALIASES, NAMES, AUTHORED].into_iter();
-    let marks: Map<String, Value> =
-        marks.filter_map(|mark| Some((mark.to_owned(), keywords.shift_remove(mark)?))).collect();
+    let mut marks = Map::new();
+    for mark in [ALIASES, NAMES, AUTHORED] {
+        if let Some(value) = keywords.shift_remove(mark) {
+            marks.insert(mark.to_owned(), value);
+        }
+    }
     if !marks.is_empty() {
         let note = Note {
             aliases: names(marks.get(ALIASES)).map(str::to_owned).collect(),
