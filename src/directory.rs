@@ -91,8 +91,10 @@ impl DirectorySink {
 
     /// Creates a file with a unique name.
     fn create(&self, full: &FullOutput) -> io::Result<(File, PathBuf)> {
-        let legal = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-        let tool: String = full.tool.chars().take(128).map(legal).collect();
+        let mut tool = String::new();
+        for c in full.tool.chars().take(128) {
+            tool.push(if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' });
+        }
         let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let ending = if full.is_json { "json" } else { "txt" };
         let mut number = 0_u32;
@@ -142,7 +144,8 @@ fn parts(name: &str) -> Option<(&str, &str)> {
 
 /// Returns whether a sink wrote the file with this name and this content.
 fn is_own(path: &Path) -> bool {
-    let Some((stem, sum)) = path.file_name().and_then(|name| parts(name.to_str()?)) else { return false };
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
+    let Some((stem, sum)) = parts(name) else { return false };
     fs::read_to_string(path).is_ok_and(|text| checksum(stem, &text) == sum)
 }
 

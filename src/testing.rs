@@ -33,8 +33,10 @@ const UPDATE: &str = "TOOLKIT_UPDATE";
 /// cannot be read or written.
 #[track_caller]
 pub fn assert_tools_unchanged(path: impl AsRef<Path>) {
-    let check = || check(&ToolRegistry::discover().map_err(Problem::Build)?, path.as_ref(), must_update());
-    fail_unless_ok(check());
+    fail_unless_ok(match ToolRegistry::discover() {
+        Ok(registry) => check(&registry, path.as_ref(), must_update()),
+        Err(error) => Err(Problem::Build(error)),
+    });
 }
 
 /// Compares the tools of a registry with the record in a file, as [`assert_tools_unchanged`] does.
@@ -70,10 +72,13 @@ fn check(registry: &ToolRegistry, path: &Path, update: bool) -> Result<(), Probl
         }
         return fs::write(path, record(registry)).map_err(fault);
     }
-    let recorded = fs::read_to_string(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Problem::Missing(path.to_owned()),
-        _ => fault(error),
-    })?;
+    let recorded = match fs::read_to_string(path) {
+        Ok(recorded) => recorded,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(Problem::Missing(path.to_owned()));
+        }
+        Err(error) => return Err(fault(error)),
+    };
     let changes = changes(&recorded, registry).map_err(|error| fault(error.into()))?;
     if changes.is_empty() { Ok(()) } else { Err(Problem::Changed(path.to_owned(), changes)) }
 }

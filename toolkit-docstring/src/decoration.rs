@@ -27,22 +27,19 @@ pub(crate) fn indent_of(row: &str) -> usize {
 }
 
 fn is_column(rows: &[String]) -> bool {
-    rows.first().is_some_and(|first| {
-        let column = indent_of(first);
-        rows.iter().all(|row| indent_of(row) == column && after_star(row).is_some())
-    })
+    let Some(first) = rows.first() else { return false };
+    let column = indent_of(first);
+    rows.iter().all(|row| indent_of(row) == column && after_star(row).is_some())
 }
 
 fn after_star(row: &str) -> Option<&str> {
-    row.trim_start()
-        .strip_prefix('*')
-        .filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
-        .map(str::trim)
+    let rest = row.trim_start().strip_prefix('*')?;
+    if rest.is_empty() || rest.starts_with(char::is_whitespace) { Some(rest.trim()) } else { None }
 }
 
 fn cannot_be_bullet(row: &str) -> bool {
-    after_star(row)
-        .is_some_and(|text| text.is_empty() || text.starts_with(['#', ':', '@']) || text.starts_with("* "))
+    let Some(text) = after_star(row) else { return false };
+    text.is_empty() || text.starts_with(['#', ':', '@']) || text.starts_with("* ")
 }
 
 #[cfg(test)]

@@ -35,14 +35,20 @@ impl<'a> Description<'a> {
 
     /// Returns the first paragraph as one line.
     pub(crate) fn summary(&self) -> String {
-        let from_text = self.lines.iter().skip_while(|line| line.is_none());
-        let mut paragraph = from_text.map_while(|line| line.filter(|line| !line.is_blank()));
-        let Some(first) = paragraph.next() else { return String::new() };
-        let mut summary = first.text.clone();
-        if !is_heading(first) {
-            for line in paragraph.take_while(|line| line.fence != Fence::Open && !is_heading(line)) {
+        let mut summary = String::new();
+        for line in self.lines.iter().skip_while(|line| line.is_none()) {
+            let Some(line) = line else { break };
+            let is_first = summary.is_empty();
+            let is_heading = is_heading(line);
+            if line.is_blank() || !is_first && (line.fence == Fence::Open || is_heading) {
+                break;
+            }
+            if !is_first {
                 summary.push(' ');
-                summary.push_str(&line.text);
+            }
+            summary.push_str(&line.text);
+            if is_heading {
+                break;
             }
         }
         summary

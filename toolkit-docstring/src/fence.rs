@@ -18,9 +18,11 @@ pub(crate) fn classify<'a>(lines: impl Iterator<Item = &'a str> + Clone) -> Vec<
     let mut fences = Vec::new();
     let mut ahead = lines;
     while let Some(line) = ahead.next() {
-        let close =
-            Marker::opening(line).and_then(|marker| ahead.clone().position(|line| marker.closes(line)));
-        match close {
+        let Some(marker) = Marker::opening(line) else {
+            fences.push(Fence::Outside);
+            continue;
+        };
+        match ahead.clone().position(|line| marker.closes(line)) {
             None => fences.push(Fence::Outside),
             Some(place) => {
                 fences.push(Fence::Open);
@@ -44,7 +46,7 @@ impl Marker {
         let info = text.trim_start_matches(symbol);
         let length = text.len() - info.len();
         let inline_code = symbol == '`' && info.contains('`');
-        (length >= 3 && !inline_code).then_some(Self { symbol, length })
+        if length >= 3 && !inline_code { Some(Self { symbol, length }) } else { None }
     }
 
     fn closes(self, text: &str) -> bool {

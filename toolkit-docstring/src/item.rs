@@ -30,8 +30,11 @@ impl<'a> Item<'a> {
             Some((inner, rest)) => (TypeSpec::parse(inner), rest),
             None => (last.ty.map(TypeSpec::parse).unwrap_or_default(), last.rest),
         };
-        let unseparated = || (bulleted && (last.marked || rest.is_empty())).then_some(rest);
-        let text = strip_separator(rest, last.open).or_else(unseparated)?;
+        let text = match strip_separator(rest, last.open) {
+            Some(text) => text,
+            None if bulleted && (last.marked || rest.is_empty()) => rest,
+            None => return None,
+        };
         Some(Self { names, spec, text: text.trim(), bulleted, height: 1 })
     }
 
@@ -64,7 +67,7 @@ fn strip_separator<'a>(rest: &'a str, open_marks: &str) -> Option<&'a str> {
     let dashes = trimmed.len() - text.len();
     let spaced =
         rest.starts_with(char::is_whitespace) && (text.is_empty() || text.starts_with(char::is_whitespace));
-    ((1..=3).contains(&dashes) && spaced).then_some(text)
+    if (1..=3).contains(&dashes) && spaced { Some(text) } else { None }
 }
 
 #[cfg(test)]

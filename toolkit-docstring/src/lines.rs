@@ -3,7 +3,6 @@
 use crate::brackets::{Brackets, push_type_line};
 use crate::decoration::{self, indent_of};
 use crate::fence::{self, Fence};
-use std::mem;
 
 const TAB: usize = 8;
 
@@ -46,8 +45,13 @@ impl Line {
         is_better: impl Fn(&T, &T) -> bool,
     ) -> (T, usize) {
         let alone = read(&self.text);
-        let joined = self.joined.as_ref().map(|joined| (read(&joined.text), joined.height));
-        joined.filter(|(joined, _)| is_better(&alone, joined)).unwrap_or((alone, 1))
+        if let Some(Joined { text, height }) = &self.joined {
+            let joined = read(text);
+            if is_better(&alone, &joined) {
+                return (joined, *height);
+            }
+        }
+        (alone, 1)
     }
 
     /// Returns the text of the line with its indentation, as it appears in the description.
@@ -65,15 +69,14 @@ pub(crate) fn parse(text: &str) -> Vec<Line> {
     decoration::strip(&mut rows);
     let indented = rows.iter().skip(1).filter(|row| !row.trim().is_empty());
     let margin = indented.map(|row| indent_of(row)).min().unwrap_or(0);
-    let texts = rows.iter().map(|row| row.trim());
-    let mut after_blank = true;
-    let line = |(number, (row, fence)): (usize, (&String, Fence))| {
+    let fences = fence::classify(rows.iter().map(|row| row.trim()));
+    let mut lines: Vec<Line> = Vec::with_capacity(rows.len());
+    for (number, (row, fence)) in rows.iter().zip(fences).enumerate() {
         let text = row.trim().to_owned();
         let indent = if number == 0 || text.is_empty() { 0 } else { indent_of(row).saturating_sub(margin) };
-        let after_blank = mem::replace(&mut after_blank, text.is_empty());
-        Line { number, indent, text, after_blank, fence, joined: None }
-    };
-    let mut lines: Vec<Line> = rows.iter().zip(fence::classify(texts)).enumerate().map(line).collect();
+        let after_blank = lines.last().is_none_or(Line::is_blank);
+        lines.push(Line { number, indent, text, after_blank, fence, joined: None });
+    }
     for number in 0..lines.len() {
         let joined = lines.get(number..).and_then(join);
         if let Some(line) = lines.get_mut(number) {
@@ -85,21 +88,29 @@ pub(crate) fn parse(text: &str) -> Vec<Line> {
 
 /// Joins the first line with the next ones, up to the line that closes its brackets.
 fn join(lines: &[Line]) -> Option<Joined> {
-    let mut brackets = Brackets::default();
-    let is_text = |line: &&Line| !line.is_blank() && line.fence == Fence::Outside;
-    let open = lines.iter().take_while(is_text).take_while(|line| {
-        brackets.push(&line.text);
-        brackets.is_open()
-    });
-    let height = open.count() + 1;
-    let [first, rest @ ..] =
-        lines.get(..height).filter(|lines| lines.len() > 1 && lines.iter().all(|line| is_text(&line)))?
-    else {
-        return None;
-    };
+    let height = joined_height(lines)?;
+    let [first, rest @ ..] = lines.get(..height)? else { return None };
     let mut text = first.text.clone();
-    rest.iter().for_each(|line| push_type_line(&mut text, &line.text));
+    for line in rest {
+        push_type_line(&mut text, &line.text);
+    }
     Some(Joined { text, height })
+}
+
+/// Returns the number of lines up to the line that closes the brackets of the first. Returns `None` if the first line
+/// leaves no bracket open, or no line of the paragraph closes them.
+fn joined_height(lines: &[Line]) -> Option<usize> {
+    let mut brackets = Brackets::default();
+    for (above, line) in lines.iter().enumerate() {
+        if line.is_blank() || line.fence != Fence::Outside {
+            return None;
+        }
+        brackets.push(&line.text);
+        if !brackets.is_open() {
+            return if above > 0 { Some(above + 1) } else { None };
+        }
+    }
+    None
 }
 
 /// Replaces each tab with spaces up to the next tab stop. There is a tab stop after every [`TAB`] columns.

@@ -58,13 +58,11 @@ impl<'a> Name<'a> {
     fn in_backticks(name: &'a str, rest: &'a str) -> Option<Self> {
         let (inside, after) = rest.split_once('`')?;
         let ty = strip_colon(inside.trim_start()).map(str::trim);
-        (inside.trim().is_empty() || ty.is_some()).then(|| Self {
-            text: name,
-            ty,
-            marked: true,
-            open: "",
-            rest: after.trim_start_matches(['`', '*']),
-        })
+        if ty.is_none() && !inside.trim().is_empty() {
+            return None;
+        }
+        let rest = after.trim_start_matches(['`', '*']);
+        Some(Self { text: name, ty, marked: true, open: "", rest })
     }
 
     fn in_emphasis(name: &'a str, rest: &'a str, marks: &'a str) -> Self {

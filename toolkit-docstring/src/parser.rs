@@ -68,7 +68,9 @@ impl<'a> Parser<'a> {
             self.description.cut();
         } else {
             self.description.keep(line);
-            below.iter().for_each(|line| self.description.keep(line));
+            for line in below {
+                self.description.keep(line);
+            }
         }
     }
 
@@ -111,8 +113,7 @@ impl<'a> Parser<'a> {
     fn returns(&mut self, line: &'a Line, section: Section) {
         self.section = Some(section.after_entry(false));
         let (ty, description) = if section.style == Style::Numpy {
-            let named_type = |text| split_colon(text).map_or(text, |(_, ty): (&str, &str)| ty.trim());
-            let (named_type, height) = line.read(named_type, |_, whole| looks_like_type(whole));
+            let (named_type, height) = line.read(without_name, |_, whole| looks_like_type(whole));
             self.skip(height - 1);
             let body = self.body("", |next, _| is_deeper_prose(next, line));
             let (spec, description) = numpy::split_type(named_type, body);
@@ -121,10 +122,7 @@ impl<'a> Parser<'a> {
             let ((ty, text), height) =
                 line.read(split_type, |(alone, _), (whole, _)| alone.is_none() && whole.is_some());
             self.skip(height - 1);
-            let belongs = |next: &Line, ahead: &[Line]| {
-                section.continues(next) && continues_text(next, ahead, line, section)
-            };
-            (ty, self.body(text, belongs))
+            (ty, self.body(text, |next, ahead| continues_returns(next, ahead, line, section)))
         };
         self.builder.returns(ty, &description, line.number);
     }
@@ -135,11 +133,7 @@ impl<'a> Parser<'a> {
             (None, self.body(&line.text, |next, ahead| continues_text(next, ahead, line, section)))
         } else {
             let (ty, text) = split_error(&line.text);
-            let belongs = |next: &Line, ahead: &[Line]| {
-                continues_entry(next, ahead, line, section)
-                    && (next.indent > line.indent || split_error(&next.text).0.is_none())
-            };
-            (ty, self.body(text, belongs))
+            (ty, self.body(text, |next, ahead| continues_error(next, ahead, line, section)))
         };
         self.builder.raises(ty, description, line.number);
     }
@@ -232,12 +226,13 @@ impl<'a> Parser<'a> {
 ///
 /// The documentation of parameters, return value and errors is never left out.
 fn is_hidden(line: &Line, ahead: &[Line], level: usize) -> bool {
-    let ends = || {
-        is_known_field(line)
-            || title::heading_level(&line.text).is_some_and(|next| next <= level)
-            || title_at(line, ahead, None).is_some_and(|title| title.kind != Kind::Other)
-    };
-    line.fence != Fence::Outside || !ends()
+    if line.fence != Fence::Outside {
+        return true;
+    }
+    if is_known_field(line) || title::heading_level(&line.text).is_some_and(|next| next <= level) {
+        return false;
+    }
+    title_at(line, ahead, None).is_none_or(|title| title.kind == Kind::Other)
 }
 
 /// Parses `line` as a section title. Returns `None` if the line is not a title, or if it is an entry of the current
@@ -258,15 +253,25 @@ fn begins_block(line: &Line, ahead: &[Line], section: Option<Section>) -> bool {
 }
 
 fn continues_entry(line: &Line, ahead: &[Line], first: &Line, section: Section) -> bool {
-    let is_lazy = || {
-        !line.after_blank
-            && line.fence == Fence::Outside
-            && section.contains(line)
-            && section.item(line).is_none()
-            && !title::is_inline_section(&line.text, |_| true)
-            && !begins_block(line, ahead, Some(section))
-    };
-    is_deeper_prose(line, first) || is_lazy()
+    if is_deeper_prose(line, first) {
+        return true;
+    }
+    !line.after_blank
+        && line.fence == Fence::Outside
+        && section.contains(line)
+        && section.item(line).is_none()
+        && !title::is_inline_section(&line.text, |_| true)
+        && !begins_block(line, ahead, Some(section))
+}
+
+/// Returns `true` if `line` continues the documentation of an error, which begins at `first`.
+fn continues_error(line: &Line, ahead: &[Line], first: &Line, section: Section) -> bool {
+    continues_entry(line, ahead, first, section)
+        && (line.indent > first.indent || split_error(&line.text).0.is_none())
+}
+
+fn continues_returns(line: &Line, ahead: &[Line], first: &Line, section: Section) -> bool {
+    section.continues(line) && continues_text(line, ahead, first, section)
 }
 
 /// Returns `true` if `line` continues the text of a section without separate entries, such as `Returns:`.
@@ -278,12 +283,14 @@ fn continues_text(line: &Line, ahead: &[Line], first: &Line, section: Section) -
 
 fn continues_field(line: &Line, ahead: &[Line], first: &Line, section: Option<Section>) -> bool {
     if line.indent > first.indent {
-        let is_documented = |title: Title| match title.kind {
-            Kind::Params => true,
-            Kind::Returns | Kind::Raises => line.after_blank,
-            Kind::Other => false,
+        if is_known_field(line) {
+            return false;
+        }
+        return match title_at(line, ahead, section).map(|title| title.kind) {
+            Some(Kind::Params) => false,
+            Some(Kind::Returns | Kind::Raises) => !line.after_blank,
+            Some(Kind::Other) | None => true,
         };
-        return !is_known_field(line) && !title_at(line, ahead, section).is_some_and(is_documented);
     }
     !line.after_blank
         && line.fence == Fence::Outside
@@ -298,6 +305,11 @@ fn is_deeper_prose(line: &Line, first: &Line) -> bool {
 
 fn is_known_field(line: &Line) -> bool {
     matches!(Field::read(line), Some((Field::Known { .. }, _)))
+}
+
+/// Returns the type in `name : type`, or the whole text if there is no name.
+fn without_name(text: &str) -> &str {
+    split_colon(text).map_or(text, |(_, ty)| ty.trim())
 }
 
 /// Splits the documentation of an error, such as `ValueError: when it is empty`, into the error type and the text.

@@ -63,10 +63,14 @@ pub(crate) fn words(text: &str) -> Vec<&str> {
 
 /// Splits a text at the first colon outside of brackets. Colons in `::` and in URLs do not count.
 pub(crate) fn split_colon(text: &str) -> Option<(&str, &str)> {
-    outside_brackets(text)
-        .filter(|(_, c)| is_colon(*c))
-        .filter_map(|(place, c)| Some((text.get(..place)?, text.get(place + c.len_utf8()..)?)))
-        .find(|(before, after)| !before.ends_with(':') && !continues_colon(after))
+    for (place, c) in outside_brackets(text).filter(|(_, c)| is_colon(*c)) {
+        let before = text.get(..place)?;
+        let after = text.get(place + c.len_utf8()..)?;
+        if !before.ends_with(':') && !continues_colon(after) {
+            return Some((before, after));
+        }
+    }
+    None
 }
 
 /// Removes a leading colon from a text. Returns `None` if there is none, or if it is part of `::` or `://`.

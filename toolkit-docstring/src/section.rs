@@ -23,15 +23,17 @@ impl Section {
     /// Begins the section with this title. Returns `None` if the title does not announce documentation of parameters,
     /// return value or errors.
     pub(crate) fn open(title: Title, line: &Line, body: &[Line]) -> Option<Self> {
+        if title.kind == Kind::Other {
+            return None;
+        }
         let first = body.iter().find(|line| !line.is_blank());
-        let section = Self {
+        Some(Self {
             kind: title.kind,
             style: title.style,
             bulleted: None,
             indent: line.indent,
             flush: first.is_some_and(|first| first.indent <= line.indent),
-        };
-        (title.kind != Kind::Other).then_some(section)
+        })
     }
 
     /// Returns the section after its first entry, which decides whether entries must have bullets. Later entries change
@@ -73,16 +75,16 @@ impl Section {
         if self.kind != Kind::Params || shallow && title::is_inline_section(&line.text, |_| true) {
             return None;
         }
-        let numpy = |text| (self.style == Style::Numpy).then(|| numpy::item(text)).flatten();
-        // In this style, the text after the colon is the type.
-        let is_type = |item: &Option<Item<'_>>| item.as_ref().is_some_and(|item| looks_like_type(item.text));
-        let has_type = |item: &Option<Item<'_>>| item.as_ref().is_some_and(|item| item.spec.ty.is_some());
-        let (item, height) = match line.read(numpy, |_, joined| is_type(joined)) {
-            (None, _) => line.read(Item::parse, |alone, joined| has_type(joined) && !has_type(alone)),
-            numpy => numpy,
-        };
+        let mut read = (None, 1);
+        if self.style == Style::Numpy {
+            read = line.read(numpy::item, |_, joined| is_followed_by_type(joined));
+        }
+        if read.0.is_none() {
+            read = line.read(Item::parse, |alone, joined| has_type(joined) && !has_type(alone));
+        }
+        let (item, height) = read;
         let item = Item { height, ..item? };
-        self.bulleted.is_none_or(|bulleted| bulleted == item.bulleted).then_some(item)
+        if self.bulleted.is_none_or(|bulleted| bulleted == item.bulleted) { Some(item) } else { None }
     }
 
     /// Returns `true` if a line that looks like a title is an entry of this section, such as a parameter called
@@ -92,6 +94,15 @@ impl Section {
         let is_title = title.kind != Kind::Other && line.text.starts_with(char::is_uppercase);
         inside && !is_title && (self.kind != Kind::Params || self.item(line).is_some())
     }
+}
+
+/// Returns whether the text after the colon is a type, as in a NumPy section.
+fn is_followed_by_type(item: &Option<Item<'_>>) -> bool {
+    item.as_ref().is_some_and(|item| looks_like_type(item.text))
+}
+
+fn has_type(item: &Option<Item<'_>>) -> bool {
+    item.as_ref().is_some_and(|item| item.spec.ty.is_some())
 }
 
 #[cfg(test)]

@@ -43,8 +43,8 @@ pub(crate) fn check_defaults(root: &mut Value, notes: &Notes, places: &[String])
     let mut found = None;
     {
         let checks = Checks { origin: Origin::RustType, placed: notes.place(root), ..Checks::foreign(root) };
-        let given = places.iter().filter_map(|place| Some((place, root.pointer(place)?)));
-        for (place, schema) in given {
+        for place in places {
+            let Some(schema) = root.pointer(place) else { continue };
             let Some(default) = schema.get("default") else { continue };
             let text = default.to_string();
             let violations = checks.violations_in_text(schema, &text);

@@ -85,36 +85,21 @@ impl Describer<'_> {
     }
 
     fn describe_type(&mut self, schema: &Value, name: &str) -> String {
-        let with_value = |keyword: &str, before: &str| {
-            let words = schema.get(keyword).and_then(|value| phrase(keyword, value));
-            words.map_or_else(String::new, |words| format!("{before}{words}"))
-        };
-        let range = |min: &str, max: &str| {
-            let unit = |most| min.get(3..).and_then(|counted| count(counted, most));
-            match (schema.get(min), schema.get(max)) {
-                (Some(least), Some(most)) => match unit(most) {
-                    Some(unit) if least == most => format!(" of {unit}"),
-                    Some(unit) => format!(" of {least} to {unit}"),
-                    None => format!(" from {least} to {most}"),
-                },
-                _ => with_value(min, " of ") + &with_value(max, " of "),
-            }
-        };
         let words = match name {
             "integer" | "number" => {
-                range("minimum", "maximum")
-                    + &with_value("exclusiveMinimum", ", ")
-                    + &with_value("exclusiveMaximum", ", ")
-                    + &with_value("multipleOf", ", ")
+                range(schema, "minimum", "maximum")
+                    + &with_value(schema, "exclusiveMinimum", ", ")
+                    + &with_value(schema, "exclusiveMaximum", ", ")
+                    + &with_value(schema, "multipleOf", ", ")
             }
             "string" => {
-                range("minLength", "maxLength")
-                    + &with_value("pattern", " ")
-                    + &with_value("format", " ")
-                    + &with_value("contentEncoding", " ")
+                range(schema, "minLength", "maxLength")
+                    + &with_value(schema, "pattern", " ")
+                    + &with_value(schema, "format", " ")
+                    + &with_value(schema, "contentEncoding", " ")
             }
             "array" => {
-                let count = range("minItems", "maxItems");
+                let count = range(schema, "minItems", "maxItems");
                 self.given = None;
                 match schema.get("items").and_then(|items| self.describe(items)) {
                     Some(items) if count.is_empty() => format!(" of {items}"),
@@ -122,7 +107,7 @@ impl Describer<'_> {
                     None => count,
                 }
             }
-            "object" => self.describe_variant(schema) + &range("minProperties", "maxProperties"),
+            "object" => self.describe_variant(schema) + &range(schema, "minProperties", "maxProperties"),
             _ => String::new(),
         };
         format!("{name}{words}")
@@ -186,6 +171,24 @@ fn plain_and_shown(value: &Value) -> (String, String) {
     (value.as_str().map_or_else(|| value.to_string(), str::to_owned), value.to_string())
 }
 
+fn with_value(schema: &Value, keyword: &str, before: &str) -> String {
+    match schema.get(keyword).and_then(|value| phrase(keyword, value)) {
+        Some(words) => format!("{before}{words}"),
+        None => String::new(),
+    }
+}
+
+fn range(schema: &Value, min: &str, max: &str) -> String {
+    let (Some(least), Some(most)) = (schema.get(min), schema.get(max)) else {
+        return with_value(schema, min, " of ") + &with_value(schema, max, " of ");
+    };
+    match min.get(3..).and_then(|counted| count(counted, most)) {
+        Some(unit) if least == most => format!(" of {unit}"),
+        Some(unit) => format!(" of {least} to {unit}"),
+        None => format!(" from {least} to {most}"),
+    }
+}
+
 /// Lists up to ten allowed values. If there are more than ten, the values most similar to `given` come first.
 fn one_of(mut values: Vec<(String, String)>, given: Option<&str>) -> String {
     if let [(_, only)] = values.as_slice() {
@@ -193,14 +196,14 @@ fn one_of(mut values: Vec<(String, String)>, given: Option<&str>) -> String {
     }
     let more = values.len().saturating_sub(LISTED);
     if let (1.., Some(given)) = (more, given) {
-        let near = nearest(given, values.iter().map(|(plain, _)| plain.as_str()));
-        let near: Vec<String> = near.into_iter().map(str::to_owned).collect();
+        let plain_values = values.iter().map(|(plain, _)| plain.as_str());
+        let near: Vec<String> = nearest(given, plain_values).into_iter().map(str::to_owned).collect();
         let rank = |plain: &String| near.iter().position(|near| near == plain).unwrap_or(near.len());
         sort_by(&mut values, |(one, _), (other, _)| rank(one).cmp(&rank(other)));
     }
     let shown: Vec<&str> = values.iter().take(LISTED).map(|(_, shown)| shown.as_str()).collect();
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("one of {}{more}", shown.join(", "))
+    let ending = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("one of {}{ending}", shown.join(", "))
 }
 
 #[cfg(test)]

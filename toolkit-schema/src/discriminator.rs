@@ -19,7 +19,8 @@ pub(crate) enum Discriminator<'a> {
 
 /// Returns the branches of a union, from `anyOf` or `oneOf`.
 pub(crate) fn branches(schema: &Value) -> Option<&Vec<Value>> {
-    ["anyOf", "oneOf"].iter().find_map(|keyword| schema.get(keyword)?.as_array())
+    let held = |keyword: &str| schema.get(keyword).and_then(Value::as_array);
+    held("anyOf").or_else(|| held("oneOf"))
 }
 
 /// Returns the discriminator of the object branches of a union.
@@ -28,8 +29,8 @@ pub(crate) fn branches(schema: &Value) -> Option<&Vec<Value>> {
 pub(crate) fn discriminator<'a>(root: &'a Value, branches: &'a [Value]) -> Option<Discriminator<'a>> {
     let objects = || branches.iter().filter(|branch| may_be_object(root, branch));
     let tags: Option<Vec<_>> = objects().map(|branch| tag(root, branch)).collect();
-    let members: Option<Vec<_>> = objects().map(|branch| only_member(root, branch)).collect();
-    let members = members.filter(|members| !members.is_empty());
+    let only_members: Option<Vec<_>> = objects().map(|branch| only_member(root, branch)).collect();
+    let members = only_members.filter(|members| !members.is_empty());
     match tags.as_deref() {
         // The only member of a single branch may be the name of a variant whose value is constant.
         Some([(name, first), others @ ..])
@@ -44,24 +45,32 @@ pub(crate) fn discriminator<'a>(root: &'a Value, branches: &'a [Value]) -> Optio
 
 /// Returns whether `branch` may allow objects. Only `type`, `enum` and `const` are considered.
 pub(crate) fn may_be_object(root: &Value, branch: &Value) -> bool {
-    let is_listed = |schema: &Value| schema.get("enum").is_some() || schema.get("const").is_some();
-    may_be(root, branch, "object")
-        && resolve(root, branch).is_none_or(|schema| schema.get("type").is_some() || !is_listed(schema))
+    let Some(schema) = resolve(root, branch) else { return true };
+    let is_listed = schema.get("enum").is_some() || schema.get("const").is_some();
+    may_be(root, branch, "object") && (schema.get("type").is_some() || !is_listed)
 }
 
 /// Returns whether `branch` may allow values of the type called `name`. Only `type` is considered.
 pub(crate) fn may_be(root: &Value, branch: &Value, name: &str) -> bool {
     let own = resolve(root, branch).and_then(|schema| schema.get("type"));
-    own.is_none_or(|own| types(Some(own)).any(|type_name| type_name == name))
+    own.is_none() || types(own).any(|type_name| type_name == name)
 }
 
 /// Returns the name and the constant of the first property with a `const`.
 pub(crate) fn tag<'a>(root: &'a Value, branch: &'a Value) -> Option<(&'a str, &'a Value)> {
-    let own = |schema: &'a Value| {
-        let properties = schema.get("properties")?.as_object()?;
-        properties.iter().find_map(|(name, property)| Some((name.as_str(), property.get("const")?)))
-    };
-    own(branch).or_else(|| own(resolve(root, branch)?))
+    if let Some(tag) = own_tag(branch) {
+        return Some(tag);
+    }
+    own_tag(resolve(root, branch)?)
+}
+
+fn own_tag(schema: &Value) -> Option<(&str, &Value)> {
+    for (name, property) in schema.get("properties")?.as_object()? {
+        if let Some(constant) = property.get("const") {
+            return Some((name.as_str(), constant));
+        }
+    }
+    None
 }
 
 /// Returns the name of the only required member of an object schema.
@@ -76,6 +85,10 @@ pub(crate) fn only_member<'a>(root: &'a Value, branch: &'a Value) -> Option<&'a 
     }
 }
 
+fn constant<'a>(schema: &'a Value, property: &str) -> Option<&'a Value> {
+    schema.get("properties")?.get(property)?.get("const")
+}
+
 /// Returns whether the tag of `branch` has another value in `value`, or is missing although required.
 pub(crate) fn has_other_tag(
     root: &Value,
@@ -85,10 +98,10 @@ pub(crate) fn has_other_tag(
 ) -> bool {
     let Some(Discriminator::Tag(name, _)) = choice else { return false };
     let own = resolve(root, branch);
-    let property = |of: &Value| of.get("properties")?.get(*name)?.get("const").cloned();
-    let Some(tag) = property(branch).or_else(|| property(own?)) else { return false };
+    let own_tag = constant(branch, name).or(own.and_then(|own| constant(own, name)));
+    let Some(tag) = own_tag else { return false };
     match value.get(name) {
-        Some(given) => !is_equal(&tag, given),
+        Some(given) => !is_equal(tag, given),
         None => {
             value.members().is_some()
                 && names(own.and_then(|own| own.get("required"))).any(|required| required == *name)

@@ -64,20 +64,21 @@ fn is_constraint(keyword: Keyword, value: &Value) -> bool {
 
 /// Adds a fault for each constraint of one schema with a value of the wrong type.
 fn add_malformed(schema: &Value, path: &str, found: &mut Vec<Fault>) {
-    let wrong = |path: String, expected: &str, value: &Value| {
-        (path, format!("expected {expected}, got {}", value_in_words(&value.to_string())))
-    };
     for (name, value) in schema.as_object().into_iter().flatten() {
         if let Some(keyword) = Keyword::find(name).filter(|keyword| !keyword.takes(value))
             && is_constraint(keyword, value)
             && held(name, value).is_empty()
         {
-            found.push(wrong(format!("{path}/{name}"), keyword.holds.words(), value));
+            found.push(wrong_type(format!("{path}/{name}"), keyword.holds.words(), value));
         }
     }
     if !schema.is_object() && !schema.is_boolean() {
-        found.push(wrong(path.to_owned(), Holds::Schema.words(), schema));
+        found.push(wrong_type(path.to_owned(), Holds::Schema.words(), schema));
     }
+}
+
+fn wrong_type(path: String, expected: &str, value: &Value) -> Fault {
+    (path, format!("expected {expected}, got {}", value_in_words(&value.to_string())))
 }
 
 /// Returns a fault for a reference of one schema without a usable target.
@@ -113,13 +114,17 @@ fn wrong_pattern(schema: &Value, path: &str, is_foreign: bool) -> Option<Fault> 
     let named = schema.get("patternProperties").and_then(Value::as_object).into_iter().flatten();
     let names = named.map(|(pattern, _)| ("patternProperties", pattern.as_str()));
     let own = schema.get("pattern").and_then(Value::as_str).map(|pattern| ("pattern", pattern));
-    let is_wrong = |pattern: &str| !(compiles(pattern) || is_foreign && needs_validator(pattern));
-    let (keyword, pattern) = own.into_iter().chain(names).find(|(_, pattern)| is_wrong(pattern))?;
-    let message = format!(
-        "arguments cannot be checked against the pattern `{pattern}`; write it shorter and without look-around and \
-         classes of Unicode, or turn on the feature `jsonschema`"
-    );
-    Some((format!("{path}/{keyword}"), message))
+    for (keyword, pattern) in own.into_iter().chain(names) {
+        if compiles(pattern) || is_foreign && needs_validator(pattern) {
+            continue;
+        }
+        let message = format!(
+            "arguments cannot be checked against the pattern `{pattern}`; write it shorter and without look-around and \
+             classes of Unicode, or turn on the feature `jsonschema`"
+        );
+        return Some((format!("{path}/{keyword}"), message));
+    }
+    None
 }
 
 /// Returns the message for a schema that is too deep for recursive functions, which could exhaust the stack.
@@ -148,9 +153,8 @@ fn place_of_nesting(schema: &Value) -> String {
     let mut place = "#".to_owned();
     let mut value = schema;
     for levels in (MAX_DEPTH - 2..MAX_DEPTH).rev() {
-        let deep = |inside: &Value| nests_deeper(inside, levels);
         let next = match value {
-            Value::Object(members) => members.iter().find(|(_, member)| deep(member)),
+            Value::Object(members) => members.iter().find(|(_, member)| nests_deeper(member, levels)),
             _ => None,
         };
         let Some((name, member)) = next else { break };
@@ -189,12 +193,12 @@ fn height(SchemaRef { root, schema }: SchemaRef<'_>, above: usize, heights: &mut
     let Value::Object(keywords) = schema else { return 0 };
     let reference = keywords.get("$ref").and_then(Value::as_str);
     let behind = reference.and_then(|reference| target(root, reference)).map(|target| (1, target));
-    let is_in_place =
-        |keyword: &str| Keyword::find(keyword).is_some_and(|keyword| keyword.role == Role::InPlace);
-    let inside = keywords.iter().filter(|(keyword, _)| is_in_place(keyword));
-    let inside = inside.flat_map(|(keyword, value)| held(keyword, value));
-    let inside = inside.map(|inside| (1 + usize::from(inside.key.is_some()), inside.schema));
-    let mut next = behind.into_iter().chain(inside).peekable();
+    let in_place = keywords
+        .iter()
+        .filter(|(keyword, _)| is_in_place(keyword))
+        .flat_map(|(keyword, value)| held(keyword, value))
+        .map(|inside| (1 + usize::from(inside.key.is_some()), inside.schema));
+    let mut next = behind.into_iter().chain(in_place).peekable();
     if next.peek().is_none() {
         return 1;
     }
@@ -210,6 +214,10 @@ fn height(SchemaRef { root, schema }: SchemaRef<'_>, above: usize, heights: &mut
     }
     heights.insert(key, height);
     height
+}
+
+fn is_in_place(keyword: &str) -> bool {
+    Keyword::find(keyword).is_some_and(|keyword| keyword.role == Role::InPlace)
 }
 
 /// Returns the depth of the longest chain of schemas for one value anywhere in a schema that is not too deep.

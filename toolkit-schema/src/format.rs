@@ -89,11 +89,13 @@ fn numbers<const N: usize>(text: &str, separator: char, widths: [usize; N]) -> O
     let mut parts = text.split(separator);
     let mut numbers = [0; N];
     for (number, width) in numbers.iter_mut().zip(widths) {
-        let digits =
-            parts.next().filter(|part| part.len() == width && part.bytes().all(|b| b.is_ascii_digit()));
-        *number = digits?.parse().ok()?;
+        let digits = parts.next()?;
+        if digits.len() != width || !digits.bytes().all(|b| b.is_ascii_digit()) {
+            return None;
+        }
+        *number = digits.parse().ok()?;
     }
-    parts.next().is_none().then_some(numbers)
+    if parts.next().is_none() { Some(numbers) } else { None }
 }
 
 fn is_date_time(text: &str) -> bool {
@@ -132,13 +134,14 @@ fn is_email(text: &str) -> bool {
 }
 
 fn is_hostname(text: &str) -> bool {
-    let label_fits = |label: &str| {
-        (1..=63).contains(&label.len())
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-    };
-    text.len() <= 253 && text.split('.').all(label_fits)
+    text.len() <= 253 && text.split('.').all(is_hostname_label)
+}
+
+fn is_hostname_label(label: &str) -> bool {
+    (1..=63).contains(&label.len())
+        && !label.starts_with('-')
+        && !label.ends_with('-')
+        && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 fn is_uri(text: &str) -> bool {
@@ -159,8 +162,12 @@ fn is_json_pointer(text: &str) -> bool {
 
 fn is_uuid(text: &str) -> bool {
     let mut lengths = [8, 4, 4, 4, 12].into_iter();
-    let fits = |part: &str| lengths.next() == Some(part.len()) && part.bytes().all(|b| b.is_ascii_hexdigit());
-    text.split('-').all(fits) && lengths.next().is_none()
+    for part in text.split('-') {
+        if lengths.next() != Some(part.len()) || !part.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return false;
+        }
+    }
+    lengths.next().is_none()
 }
 
 #[cfg(test)]

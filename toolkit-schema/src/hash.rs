@@ -48,7 +48,9 @@ fn hashed_text(schema: &Value) -> String {
                 rest.push(Rest::Text("]".into()));
                 for (index, item) in items.iter().enumerate().rev() {
                     rest.push(Rest::Value(item));
-                    rest.extend((index > 0).then_some(Rest::Text(",".into())));
+                    if index > 0 {
+                        rest.push(Rest::Text(",".into()));
+                    }
                 }
             }
             Rest::Value(Value::Object(members)) => {
@@ -59,18 +61,26 @@ fn hashed_text(schema: &Value) -> String {
                 for (index, (name, member)) in sorted.into_iter().enumerate().rev() {
                     rest.push(Rest::Value(member));
                     rest.push(Rest::Text(format!("{}:", quoted(name)).into()));
-                    rest.extend((index > 0).then_some(Rest::Text(",".into())));
+                    if index > 0 {
+                        rest.push(Rest::Text(",".into()));
+                    }
                 }
             }
             Rest::Value(scalar) => text.push_str(&scalar.to_string()),
         }
     }
-    let escaped = |c: char| match c {
-        ' '..='~' => c.to_string(),
-        c => c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect(),
-    };
-    // Characters outside of ASCII appear only inside strings, so they can be escaped.
-    text.chars().map(escaped).collect()
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, ' '..='~') {
+            escaped.push(c);
+            continue;
+        }
+        // Characters outside of ASCII appear only inside strings, so they can be escaped.
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            escaped.push_str(&format!("\\u{unit:04x}"));
+        }
+    }
+    escaped
 }
 
 #[cfg(test)]

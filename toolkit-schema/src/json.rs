@@ -113,28 +113,24 @@ impl<'a> Json<'a> {
         let mut path = at.to_owned();
         let mut here = self;
         let start = |value: &Self| value.text.as_ptr().addr() - self.text.as_ptr().addr();
-        let holds = |value: &&Self| (start(value)..=start(value) + value.text.len()).contains(&offset);
+        let holds = |value: &Self| (start(value)..=start(value) + value.text.len()).contains(&offset);
         loop {
-            let inner = match &here.kind {
+            match &here.kind {
                 Kind::Array(items) => {
-                    items.iter().enumerate().find(|(_, item)| holds(item)).map(|(index, item)| {
-                        path.push_str(&format!("[{index}]"));
-                        item
-                    })
+                    let mut numbered = items.iter().enumerate();
+                    let Some((index, item)) = numbered.find(|(_, item)| holds(item)) else { break };
+                    path.push_str(&format!("[{index}]"));
+                    here = item;
                 }
                 Kind::Object(members) => {
-                    members.iter().find(|(_, value)| holds(&value)).map(|(name, value)| {
-                        path.extend([if path.is_empty() { "" } else { "." }, name]);
-                        value
-                    })
+                    let Some((name, value)) = members.iter().find(|(_, value)| holds(value)) else { break };
+                    path.extend([if path.is_empty() { "" } else { "." }, name]);
+                    here = value;
                 }
-                _ => None,
-            };
-            match inner {
-                Some(inner) => here = inner,
-                None => return (path, here.text),
+                _ => break,
             }
         }
+        (path, here.text)
     }
 
     /// Returns whether a [`serde_json::Value`] can store every number inside this value exactly, and every integer as

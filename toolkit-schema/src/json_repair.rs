@@ -33,9 +33,11 @@ pub fn extract_object(text: &str) -> Option<Cow<'_, str>> {
 
 /// Returns the JSON value in a text. A text that is not JSON is [repaired](repair()).
 fn plain(text: &str) -> Option<Cow<'_, str>> {
-    let repaired =
-        || repair(text).and_then(|repaired| value_in(&repaired).map(|value| value.to_owned().into()));
-    value_in(text).map(Cow::Borrowed).or_else(repaired)
+    if let Some(value) = value_in(text) {
+        return Some(Cow::Borrowed(value));
+    }
+    let repaired = repair(text)?;
+    Some(value_in(&repaired)?.to_owned().into())
 }
 
 /// Returns a JSON value without the white space around it, or empty text for blank text.
@@ -52,8 +54,11 @@ fn value_in(text: &str) -> Option<&str> {
 pub(crate) fn repair(text: &str) -> Option<String> {
     let text = text.trim();
     let fenced = text.strip_prefix("```").and_then(|inner| inner.strip_suffix("```"));
-    let of_language = |c: char| c.is_ascii_alphanumeric();
-    let inner = fenced.map_or(text, |inner| inner.trim_start_matches(' ').trim_start_matches(of_language));
+    let inner = match fenced {
+        // The name of the language follows the fence.
+        Some(inner) => inner.trim_start_matches(' ').trim_start_matches(|c: char| c.is_ascii_alphanumeric()),
+        None => text,
+    };
     let mut repaired = String::with_capacity(inner.len());
     let mut is_inside = false;
     let mut is_escaped = false;
@@ -70,7 +75,7 @@ pub(crate) fn repair(text: &str) -> Option<String> {
             c => repaired.push(c),
         }
     }
-    (repaired != text).then_some(repaired)
+    if repaired == text { None } else { Some(repaired) }
 }
 
 #[cfg(test)]

@@ -126,9 +126,6 @@ impl Keyword {
 
     /// Returns whether `value` has a suitable type for this keyword. Schemas inside `value` are not inspected.
     pub(crate) fn takes(self, value: &Value) -> bool {
-        let is_names =
-            |value: &Value| value.as_array().is_some_and(|names| names.iter().all(Value::is_string));
-        let is_type = |value: &Value| value.as_str().is_some_and(|name| TYPES.contains(&name));
         match self.holds {
             Holds::Any => true,
             Holds::Schema => value.is_object() || value.is_boolean(),
@@ -136,8 +133,8 @@ impl Keyword {
             Holds::NamedSchemas => value.is_object(),
             Holds::List => value.is_array(),
             Holds::Types => match value {
-                Value::Array(types) => !types.is_empty() && types.iter().all(is_type),
-                one => is_type(one),
+                Value::Array(types) => !types.is_empty() && types.iter().all(is_type_name),
+                one => is_type_name(one),
             },
             Holds::Names => is_names(value),
             Holds::NamedNames => value.as_object().is_some_and(|lists| lists.values().all(is_names)),
@@ -256,14 +253,24 @@ fn visit_within(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Value
     visit(keywords);
 }
 
+fn is_names(value: &Value) -> bool {
+    value.as_array().is_some_and(|names| names.iter().all(Value::is_string))
+}
+
+fn is_type_name(value: &Value) -> bool {
+    value.as_str().is_some_and(|name| TYPES.contains(&name))
+}
+
 /// Calls `visit` for every schema directly inside a schema, with the keyword that holds it and the schema's name or index
 /// there.
 pub(crate) fn each_inside(
     keywords: &mut Map<String, Value>,
     visit: &mut dyn FnMut(&str, Option<&str>, &mut Value),
 ) {
-    let may_hold = |value: &Value| value.is_object() || value.is_array() || value.is_boolean();
-    for (keyword, value) in keywords.iter_mut().filter(|(_, value)| may_hold(value)) {
+    for (keyword, value) in keywords {
+        if !(value.is_object() || value.is_array() || value.is_boolean()) {
+            continue;
+        }
         match (Keyword::find(keyword).map(|keyword| keyword.holds), value) {
             (Some(Holds::Schema | Holds::Schemas), Value::Array(list)) => {
                 for (index, schema) in list.iter_mut().enumerate() {

@@ -120,9 +120,12 @@ fn take(schema: &mut Value, place: &mut String, found: &mut TakenNotes) {
 /// Moves the internal keywords out of one schema.
 fn take_own(keywords: &mut Map<String, Value>, place: &str, found: &mut TakenNotes) {
     let faulty = keywords.shift_remove(FAULTY);
-    let marks = [ALIASES, NAMES, AUTHORED].into_iter();
-    let marks: Map<String, Value> =
-        marks.filter_map(|mark| Some((mark.to_owned(), keywords.shift_remove(mark)?))).collect();
+    let mut marks = Map::new();
+    for mark in [ALIASES, NAMES, AUTHORED] {
+        if let Some(value) = keywords.shift_remove(mark) {
+            marks.insert(mark.to_owned(), value);
+        }
+    }
     if !marks.is_empty() {
         let note = Note {
             aliases: names(marks.get(ALIASES)).map(str::to_owned).collect(),

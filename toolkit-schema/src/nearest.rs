@@ -38,21 +38,24 @@ fn nearest_of<'a>(name: &str, known: Vec<&'a str>) -> Vec<&'a str> {
     }
     let wanted = fold(name);
     // Mistakes at the start are rare: among equally similar names, one with the same first letters is preferred.
-    let same_start = |known: &str| wanted.chars().zip(known.chars()).take_while(|(a, b)| a == b).count();
-    let candidate = |known: &'a str| {
+    let mut candidates = Vec::with_capacity(known.len());
+    for known in known {
         let folded = fold(known);
-        (contains(&folded, &wanted), same_start(&folded), folded, known)
-    };
-    let mut candidates: Vec<_> = known.into_iter().map(candidate).collect();
+        let same_start = wanted.chars().zip(folded.chars()).take_while(|(a, b)| a == b).count();
+        candidates.push((contains(&folded, &wanted), same_start, folded, known));
+    }
     if candidates.len() > COMPARED {
         sort_by(&mut candidates, |a, b| (b.0, b.1).cmp(&(a.0, a.1)).then_with(|| a.3.cmp(b.3)));
         candidates.truncate(COMPARED);
     }
-    let scored = candidates.into_iter().map(|(contains, start, folded, known)| {
-        let score = strsim::normalized_damerau_levenshtein(&wanted, &folded);
-        (score.max(if contains { PART } else { 0.0 }), start, known)
-    });
-    let mut scored: Vec<(f64, usize, &str)> = scored.filter(|(score, ..)| *score >= SIMILAR).collect();
+    let mut scored: Vec<(f64, usize, &str)> = Vec::new();
+    for (contains, start, folded, known) in candidates {
+        let similarity = strsim::normalized_damerau_levenshtein(&wanted, &folded);
+        let score = similarity.max(if contains { PART } else { 0.0 });
+        if score >= SIMILAR {
+            scored.push((score, start, known));
+        }
+    }
     sort_by(&mut scored, |(a, start, x), (b, other, y)| {
         b.total_cmp(a).then(other.cmp(start)).then_with(|| x.cmp(y))
     });

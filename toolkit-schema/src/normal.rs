@@ -70,14 +70,18 @@ impl<'a> NormalForm<'a, '_> {
 
     /// Returns whether a member is `null` and means the same as an absent member, because its schema refuses `null`.
     fn is_absent(&mut self, parts: &[&'a Value], name: &str, member: &Json<'_>) -> bool {
-        let checks = self.checks;
-        let is_required = || parts.iter().any(|part| names(part.get("required")).any(|it| it == name));
-        matches!(member.kind, Kind::Null)
-            && !is_required()
-            && parts.iter().any(|part| {
-                let (named, _) = member_schemas(part, name);
-                named.into_iter().any(|schema| !checks.fits(schema, member, &mut self.left, 0))
-            })
+        if !matches!(member.kind, Kind::Null) || is_required(parts, name) {
+            return false;
+        }
+        for part in parts {
+            let (named, _) = member_schemas(part, name);
+            for schema in named {
+                if !self.checks.fits(schema, member, &mut self.left, 0) {
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     /// Writes the default of an absent member. A default that is not in normal form is not written: its type would fill in
@@ -95,18 +99,23 @@ impl<'a> NormalForm<'a, '_> {
     fn member(&mut self, parts: &[&'a Value], name: &str, member: &Json<'_>, start: usize) {
         let separator = if self.written.len() > start { "," } else { "" };
         self.written.extend([separator, &quoted(name), ":"]);
-        let schemas = parts.iter().map(|part| member_schemas(part, name));
-        let schemas: Vec<&'a Value> =
-            schemas.flat_map(|(named, other)| named.into_iter().chain(other)).collect();
+        let mut schemas: Vec<&'a Value> = Vec::new();
+        for part in parts {
+            let (named, other) = member_schemas(part, name);
+            schemas.extend(named.into_iter().chain(other));
+        }
         self.write(&schemas, member);
     }
 }
 
 /// Returns whether a schema is a choice of which only the value's structure tells the branch.
 pub(crate) fn is_untagged(schema: &Value) -> bool {
-    let is_null = |branch: &&Value| branch.get("type").is_some_and(|kind| kind == "null");
-    let branches = schema.get("anyOf").and_then(Value::as_array);
-    branches.is_some_and(|branches| branches.iter().filter(|branch| !is_null(branch)).count() > 1)
+    let Some(branches) = schema.get("anyOf").and_then(Value::as_array) else { return false };
+    branches.iter().filter(|branch| branch.get("type").is_none_or(|kind| kind != "null")).count() > 1
+}
+
+fn is_required(parts: &[&Value], name: &str) -> bool {
+    parts.iter().any(|part| names(part.get("required")).any(|required| required == name))
 }
 
 /// Returns the default of each absent optional property, sorted by name.
@@ -114,15 +123,17 @@ fn defaults<'a>(
     parts: &[&'a Value],
     members: &[(impl AsRef<str>, Json<'_>)],
 ) -> Vec<(&'a String, &'a Value)> {
-    let is_required =
-        |name: &str| parts.iter().any(|part| names(part.get("required")).any(|required| required == name));
-    let is_absent = |name: &str| !members.iter().any(|(given, _)| given.as_ref() == name);
-    let properties = parts.iter().filter_map(|part| part.get("properties")?.as_object()).flatten();
-    let defaults = properties.filter_map(|(name, property)| {
-        let default = property.get("default").filter(|default| !default.is_null())?;
-        (is_absent(name) && !is_required(name)).then_some((name, default))
-    });
-    let mut defaults: Vec<_> = defaults.collect();
+    let mut defaults = Vec::new();
+    for part in parts {
+        let properties = part.get("properties").and_then(Value::as_object);
+        for (name, property) in properties.into_iter().flatten() {
+            let Some(default) = property.get("default") else { continue };
+            let is_given = members.iter().any(|(given, _)| given.as_ref() == name);
+            if !default.is_null() && !is_given && !is_required(parts, name) {
+                defaults.push((name, default));
+            }
+        }
+    }
     // The last of several parts with a default counts.
     defaults.reverse();
     sort_by(&mut defaults, |(one, _), (other, _)| one.cmp(other));

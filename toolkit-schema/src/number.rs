@@ -25,10 +25,11 @@ impl Decimal {
         let (negative, text) = text.strip_prefix('-').map_or((false, text), |text| (true, text));
         let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
         let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
-        let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let unsigned = exponent.strip_prefix(['-', '+']).unwrap_or(exponent);
-        if ![whole, fraction, unsigned].into_iter().all(are_digits) {
-            return None;
+        for digits in [whole, fraction, unsigned] {
+            if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+                return None;
+            }
         }
         let far = if exponent.starts_with('-') { -FAR } else { FAR };
         let exponent = exponent.parse().unwrap_or(far).clamp(-FAR, FAR);
@@ -103,11 +104,12 @@ impl PartialOrd for Decimal {
 
 impl Ord for Decimal {
     fn cmp(&self, other: &Self) -> Ordering {
-        let of_size =
-            || self.magnitude().cmp(&other.magnitude()).then_with(|| self.digits.cmp(&other.digits));
-        self.sign()
-            .cmp(&other.sign())
-            .then_with(|| if self.negative { of_size().reverse() } else { of_size() })
+        let by_sign = self.sign().cmp(&other.sign());
+        if by_sign.is_ne() {
+            return by_sign;
+        }
+        let by_size = self.magnitude().cmp(&other.magnitude()).then_with(|| self.digits.cmp(&other.digits));
+        if self.negative { by_size.reverse() } else { by_size }
     }
 }
 

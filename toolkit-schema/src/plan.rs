@@ -159,8 +159,8 @@ impl<'a> Compiler<'a> {
             (Some(kind), Some("null"), None)
                 if !keywords.contains_key("enum") && !keywords.contains_key("const") =>
             {
-                let inner = self.of_type(keywords, kind);
-                let inner = self.add(inner);
+                let matcher = self.of_type(keywords, kind);
+                let inner = self.add(matcher);
                 let null = self.add(Matcher::Null);
                 Matcher::ByType(
                     [type_bits(kind).map(|bits| (bits, inner)), Some((NULL, null))]
@@ -191,15 +191,8 @@ impl<'a> Compiler<'a> {
 
     fn of_type(&mut self, keywords: &'a Map<String, Value>, kind: &str) -> Matcher {
         let only = |known: &[&str]| !constrains(keywords, known);
-        let count = |keyword: &str, otherwise: usize| match keywords.get(keyword) {
-            Some(count) => count.as_u64().and_then(|count| usize::try_from(count).ok()),
-            None => Some(otherwise),
-        };
-        // A bound at the end of the range is left to the full check.
-        let bound = |keyword: &str, otherwise: i64| match keywords.get(keyword) {
-            Some(bound) => bound.as_i64().filter(|bound| *bound != otherwise),
-            None => Some(otherwise),
-        };
+        let count = |keyword: &str, otherwise: usize| count_or(keywords.get(keyword), otherwise);
+        let bound = |keyword: &str, otherwise: i64| bound_or(keywords.get(keyword), otherwise);
         let matcher = match kind {
             "null" if only(&["type"]) => Some(Matcher::Null),
             "boolean" if only(&["type"]) => Some(Matcher::Boolean),
@@ -219,9 +212,11 @@ impl<'a> Compiler<'a> {
                 length.map(|(least, most)| Matcher::Text { least, most })
             }
             "string" if only(&["type", "enum"]) || only(&["type", "const"]) => {
-                let listed = keywords.get("enum").and_then(Value::as_array);
-                let listed = listed.map(Vec::as_slice).or(keywords.get("const").map(std::slice::from_ref));
-                let words = listed.unwrap_or_default().iter().map(|word| word.as_str().map(Box::from));
+                let listed = match keywords.get("enum").and_then(Value::as_array) {
+                    Some(values) => values.as_slice(),
+                    None => keywords.get("const").map(std::slice::from_ref).unwrap_or_default(),
+                };
+                let words = listed.iter().map(|word| word.as_str().map(Box::from));
                 words.collect::<Option<Box<[_]>>>().map(Matcher::Words)
             }
             "array" if only(&["type", "items", "minItems", "maxItems"]) => {
@@ -269,8 +264,10 @@ impl<'a> Compiler<'a> {
         let listed = names(keywords.get("required")).count();
         let is_complete = listed == usize::try_from(required.count_ones()).unwrap_or_default();
         let is_small = fields.len() <= MOST_FIELDS;
-        (is_small && is_complete)
-            .then(|| Matcher::Object(Box::new(Object { fields: fields.into(), required })))
+        if !is_small || !is_complete {
+            return None;
+        }
+        Some(Matcher::Object(Box::new(Object { fields: fields.into(), required })))
     }
 }
 
@@ -280,11 +277,30 @@ fn union_of_types(keywords: &Map<String, Value>) -> Option<&Vec<Value>> {
     keywords.get(keyword)?.as_array().filter(|_| !constrains(keywords, &[keyword]))
 }
 
+fn count_or(value: Option<&Value>, otherwise: usize) -> Option<usize> {
+    match value {
+        Some(count) => usize::try_from(count.as_u64()?).ok(),
+        None => Some(otherwise),
+    }
+}
+
+/// Returns the bound in `value`. A bound at the end of the range is left to the full check.
+fn bound_or(value: Option<&Value>, otherwise: i64) -> Option<i64> {
+    match value {
+        Some(bound) => bound.as_i64().filter(|bound| *bound != otherwise),
+        None => Some(otherwise),
+    }
+}
+
 /// Returns whether a schema has a keyword that constrains values, apart from the `known` ones.
 pub(crate) fn constrains(keywords: &Map<String, Value>, known: &[&str]) -> bool {
-    let is_remark =
-        |keyword: &str| Keyword::is_annotation(keyword) || matches!(keyword, "$defs" | "definitions");
-    keywords.keys().any(|keyword| !known.contains(&keyword.as_str()) && !is_remark(keyword))
+    for keyword in keywords.keys().map(String::as_str) {
+        let is_remark = matches!(keyword, "$defs" | "definitions") || Keyword::is_annotation(keyword);
+        if !is_remark && !known.contains(&keyword) {
+            return true;
+        }
+    }
+    false
 }
 
 /// The bit of the JSON type `null`.

@@ -45,12 +45,16 @@ fn rename_listed(names: &mut Value, new_name: &NewName<'_>) {
 /// Renames the properties that a reference such as `#/properties/a/items` passes.
 fn rename_in_pointer(pointer: &str, new_name: &NewName<'_>) -> String {
     let mut is_name = false;
-    let tokens = pointer.split('/').map(|token| {
+    let mut tokens: Vec<Cow<'_, str>> = Vec::new();
+    for token in pointer.split('/') {
         let new = if is_name { new_name(&token.replace("~1", "/").replace("~0", "~")) } else { None };
         is_name = !is_name && matches!(token, "properties" | "dependentSchemas");
-        new.map_or(Cow::Borrowed(token), |new| escape(&new).into_owned().into())
-    });
-    tokens.collect::<Vec<_>>().join("/")
+        tokens.push(match new {
+            Some(new) => escape(&new).into_owned().into(),
+            None => Cow::Borrowed(token),
+        });
+    }
+    tokens.join("/")
 }
 
 /// Renames the members of the objects in a JSON text that are properties in `schema`, by their old or by their new name.
@@ -64,6 +68,10 @@ pub fn rename_members(schema: &Value, text: &str, new_name: &NewName<'_>) -> Opt
     let mut renaming = MemberRenaming { root: schema, new_name, left, is_changed: false };
     renaming.apply(vec![schema], &mut value);
     renaming.is_changed.then(|| value.compact())
+}
+
+fn has_property(schema: &Value, name: &str) -> bool {
+    schema.get("properties").is_some_and(|properties| properties.get(name).is_some())
 }
 
 struct MemberRenaming<'a> {
@@ -88,17 +96,15 @@ impl<'a> MemberRenaming<'a> {
             }
             Kind::Object(members) => {
                 let schemas = self.all_parts(schemas);
-                let declares = |name: &str| {
-                    schemas
-                        .iter()
-                        .any(|schema| schema.get("properties").is_some_and(|it| it.get(name).is_some()))
-                };
+                let declares = |name: &str| schemas.iter().any(|schema| has_property(schema, name));
                 for (name, member) in members {
                     let new = (self.new_name)(name).filter(|new| declares(name) || declares(new));
                     let declared = new.as_deref().filter(|new| declares(new)).unwrap_or(name);
-                    let of_member = schemas.iter().map(|schema| member_schemas(schema, declared));
-                    let of_member =
-                        of_member.flat_map(|(named, other)| named.into_iter().chain(other)).collect();
+                    let mut of_member = Vec::new();
+                    for schema in &schemas {
+                        let (named, other) = member_schemas(schema, declared);
+                        of_member.extend(named.into_iter().chain(other));
+                    }
                     self.apply(of_member, member);
                     if let Some(new) = new {
                         *name = Cow::Owned(new);

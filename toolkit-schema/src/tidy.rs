@@ -37,11 +37,12 @@ pub fn tidy(schema: &mut Value) {
 /// simplification removes formats. Defaults of `null` are checked first, because the simplification removes `null` from
 /// optional properties.
 pub fn tidy_arguments(schema: &mut Value) {
-    let before = |keywords: &mut Map<String, Value>| {
-        check_null_default(keywords);
-        mark_number(keywords);
-    };
-    tidy_with(schema, &before, &unwrap_optional_properties);
+    tidy_with(schema, &mark_defaults_and_numbers, &unwrap_optional_properties);
+}
+
+fn mark_defaults_and_numbers(keywords: &mut Map<String, Value>) {
+    check_null_default(keywords);
+    mark_number(keywords);
 }
 
 /// Simplifies a tool's output schema. Optional properties still allow `null`, because a result may contain it.
@@ -82,8 +83,10 @@ fn numeric_format_to_bounds(schema: &mut Map<String, Value>) {
 fn other_format_to_words(schema: &mut Map<String, Value>) {
     let Some(words) = schema.get("format").and_then(Value::as_str).and_then(format::words) else { return };
     schema.shift_remove("format");
-    let description = schema.get("description").and_then(Value::as_str);
-    let description = description.map_or_else(|| words.to_owned(), |own| format!("{own}\n{words}"));
+    let description = match schema.get("description").and_then(Value::as_str) {
+        Some(own) => format!("{own}\n{words}"),
+        None => words.to_owned(),
+    };
     schema.set("description", description.into());
 }
 
@@ -152,19 +155,21 @@ fn constants(branches: &[Value]) -> Option<Constants> {
     let mut notes = Vec::new();
     let mut aliases = Map::new();
     for branch in branches {
-        let known = |keyword: &String| {
-            matches!(keyword.as_str(), "type" | "const" | "enum" | "description" | AUTHORED | NAMES)
-        };
-        if branch.get("type") != Some(kind) || !branch.as_object()?.keys().all(known) {
+        if branch.get("type") != Some(kind) {
             return None;
+        }
+        for keyword in branch.as_object()?.keys() {
+            if !matches!(keyword.as_str(), "type" | "const" | "enum" | "description" | AUTHORED | NAMES) {
+                return None;
+            }
         }
         match (branch.get("const"), branch.get("enum").and_then(Value::as_array)) {
             (Some(value), None) => {
                 values.push(value.clone());
                 aliases.extend(names(branch.get(NAMES)).map(|alias| (alias.to_owned(), value.clone())));
                 if let Some(note) = branch.get("description").and_then(Value::as_str) {
-                    let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                    notes.push(format!("- `{value}`: {}", note.replace('\n', " ")));
+                    let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                    notes.push(format!("- `{shown}`: {}", note.replace('\n', " ")));
                 }
             }
             (None, Some(listed)) => values.extend(listed.iter().cloned()),
@@ -181,10 +186,11 @@ fn constants(branches: &[Value]) -> Option<Constants> {
 fn unwrap_optional_properties(schema: &mut Map<String, Value>) {
     let required: Vec<String> = names(schema.get("required")).map(str::to_owned).collect();
     let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else { return };
-    for (_, property) in
-        properties.iter_mut().filter(|(name, _)| !required.iter().any(|other| other == *name))
-    {
+    for (name, property) in properties {
         let Some(property) = property.as_object_mut() else { continue };
+        if required.contains(name) {
+            continue;
+        }
         if property.get("default").is_none_or(Value::is_null) && remove_null(property) {
             property.shift_remove("default");
         }

@@ -138,11 +138,12 @@ impl CompiledSchema {
 fn nests_too_many(schema: &Value) -> Option<String> {
     let nesting = || Nesting { root: schema, known: HashMap::new() };
     let is_deep = nesting().levels(schema, 0, NESTED_REFERENCES) > MAX_DEPTH;
-    (is_deep && nesting().of_all_targets() > MAX_DEPTH).then(|| {
-        format!(
-            "the schema has more than {MAX_DEPTH} schemas inside one another, references followed; use fewer"
-        )
-    })
+    if !is_deep || nesting().of_all_targets() <= MAX_DEPTH {
+        return None;
+    }
+    Some(format!(
+        "the schema has more than {MAX_DEPTH} schemas inside one another, references followed; use fewer"
+    ))
 }
 
 /// The number of schemas inside one another, behind references too.

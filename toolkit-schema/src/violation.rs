@@ -49,8 +49,10 @@ impl Violation {
     /// Creates a violation. Messages of more than 1,000 characters are shortened.
     #[must_use]
     pub fn new(path: impl Into<String>, kind: ViolationKind, message: impl Into<String>) -> Self {
-        let message = message.into();
-        let message = if message.len() > LONGEST { shorten_to(&message, LONGEST) } else { message };
+        let mut message = message.into();
+        if message.len() > LONGEST {
+            message = shorten_to(&message, LONGEST);
+        }
         Self { path: path.into(), kind, message }
     }
 }

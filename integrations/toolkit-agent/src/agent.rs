@@ -173,7 +173,8 @@ impl Agent {
     /// Returns the limits of the agent for its work in a run that another agent has started. Returns `None`
     /// if the agent has the default limits.
     pub(crate) fn own_limits(&self) -> Option<Limits> {
-        Some(self.limits()).filter(|limits| *limits != Limits::default())
+        let limits = self.limits();
+        if limits == Limits::default() { None } else { Some(limits) }
     }
 
     /// Returns the sub-agents of this agent.
@@ -203,15 +204,17 @@ impl Agent {
     ) -> Result<AgentOutput, AgentError> {
         let depth = conversation.depth();
         let limited = run.limited_to(self);
-        let run = limited.as_ref().unwrap_or(run);
+        let limited_run = limited.as_ref().unwrap_or(run);
         let span = AgentSpan::new(self.name(), self.description(), conversation.id());
-        let measured = run.with_span(&span);
-        let run = measured.as_ref().unwrap_or(run);
-        let members = self.sub_agents().iter().filter(|_| self.0.is_team());
-        let members = members.map(|agent| agent.name().to_owned()).collect();
+        let measured = limited_run.with_span(&span);
+        let own_run = measured.as_ref().unwrap_or(limited_run);
+        let mut members = Vec::new();
+        if self.0.is_team() {
+            members.extend(self.sub_agents().iter().map(|agent| agent.name().to_owned()));
+        }
         conversation.enter(self.name(), members).map_err(AgentError::TeamChanged)?;
-        let output = span.around(self.0.run(conversation, run)).await;
-        span.end(self.name(), &output, run.usage());
+        let output = span.around(self.0.run(conversation, own_run)).await;
+        span.end(self.name(), &output, own_run.usage());
         match &output {
             Ok(output) => conversation.agent_ended(depth, output),
             Err(_) => conversation.agent_failed(depth),

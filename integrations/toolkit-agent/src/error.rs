@@ -132,12 +132,10 @@ impl fmt::Display for AgentError {
             Self::Cancelled => f.write_str("the run was cancelled"),
             Self::Interrupted { pending } => {
                 f.write_str("the run was interrupted; resume it with decisions about its pending calls")?;
-                let line =
-                    |call: &PendingCall| (call.id.clone(), call.call.name.clone(), call.reason.to_string());
-                pending
-                    .iter()
-                    .map(line)
-                    .try_for_each(|(id, tool, reason)| write!(f, "\n- `{id}`: `{tool}` {reason}"))
+                for PendingCall { id, call, reason, .. } in pending {
+                    write!(f, "\n- `{id}`: `{}` {reason}", call.name)?;
+                }
+                Ok(())
             }
             Self::InvalidDecision(reason) | Self::TeamChanged(reason) => f.write_str(reason),
             Self::Build(error) => error.fmt(f),
@@ -152,7 +150,10 @@ impl fmt::Display for AgentError {
             }
             Self::Branches(failed) => {
                 f.write_str("all agents failed")?;
-                failed.iter().try_for_each(|(name, error)| write!(f, "\n- `{name}`: {error}"))
+                for (name, error) in failed {
+                    write!(f, "\n- `{name}`: {error}")?;
+                }
+                Ok(())
             }
             Self::Store(error) => error.fmt(f),
             Self::Other(reason) => f.write_str(reason),

@@ -1,5 +1,6 @@
 //! Macros and small functions used throughout the crate.
 
+use std::any::Any;
 use std::fmt::Write;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,11 +13,14 @@ pub(crate) use toolkit_llm::__private::{BoxFuture, MAX_NESTING, append_json, loc
 
 /// Calls `work`, a function of the program. A panic becomes an error with its message.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
-        let text = panic.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-        text.unwrap_or("no message").to_owned()
-    })
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| panic_message(&*panic).to_owned())
+}
+
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    if let Some(text) = panic.downcast_ref::<&str>() {
+        return text;
+    }
+    panic.downcast_ref::<String>().map_or("no message", String::as_str)
 }
 
 /// Awaits `work`, a future of the program. A panic becomes an error with its message.

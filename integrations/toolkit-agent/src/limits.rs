@@ -292,8 +292,10 @@ impl Budget {
     /// Returns whether `limit` was reached in this budget or in an enclosing one. The limits of agents within
     /// this budget do not count.
     pub(crate) fn has_exceeded(&self, limit: &Limit) -> bool {
-        let outer = || self.outer.as_ref().is_some_and(|outer| outer.has_exceeded(limit));
-        lock(&self.exceeded).contains(limit) || outer()
+        if lock(&self.exceeded).contains(limit) {
+            return true;
+        }
+        self.outer.as_ref().is_some_and(|outer| outer.has_exceeded(limit))
     }
 
     /// Returns whether the run or the agent has reached its maximum duration.
@@ -313,6 +315,6 @@ impl Budget {
 
 /// Increments `count` if it is below `max`. Returns whether `count` was incremented.
 fn take(count: &AtomicU32, max: u32) -> bool {
-    let next = |count| (count < max).then_some(count + 1);
-    count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok()
+    let relaxed = Ordering::Relaxed;
+    count.fetch_update(relaxed, relaxed, |count| (count < max).then_some(count + 1)).is_ok()
 }

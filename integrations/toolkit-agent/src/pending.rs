@@ -145,9 +145,9 @@ impl Decisions {
             pending.iter().map(|call| (call.id.as_str(), call)).collect();
         for (id, decision) in &self.0 {
             let Some(call) = calls.get(id.as_str()) else {
-                let known: Vec<String> = pending.iter().map(|call| format!("`{}`", call.id)).collect();
-                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                return Err(format!("call `{id}` is not pending; pending calls: {known}"));
+                let ids: Vec<String> = pending.iter().map(|call| format!("`{}`", call.id)).collect();
+                let listed = if ids.is_empty() { "none".to_owned() } else { ids.join(", ") };
+                return Err(format!("call `{id}` is not pending; pending calls: {listed}"));
             };
             if decision.runs_the_call() && !matches!(call.reason, Pending::Approval { .. }) {
                 return Err(format!("call `{id}` needs no approval; give its result instead"));

@@ -109,15 +109,17 @@ impl Agent {
             Some(_) => conversation.messages().len(),
             None => conversation.begin_of_run(),
         };
-        let ended = self.attempts(conversation, (begin, input), run, answer).await;
-        ended.map_err(|error| {
-            // For the program, all attempts together are one run.
-            let mut output = conversation.latest_run().unwrap_or_default();
-            if matches!(error, AgentError::InvalidOutput(_)) && output.text.is_empty() {
-                output.text = conversation.last_answer();
-            }
-            RunError::new(error, Some(RunOutput { messages: conversation.messages_since(begin), ..output }))
-        })
+        let error = match self.attempts(conversation, (begin, input), run, answer).await {
+            Ok(output) => return Ok(output),
+            Err(error) => error,
+        };
+        // For the program, all attempts together are one run.
+        let mut output = conversation.latest_run().unwrap_or_default();
+        if matches!(error, AgentError::InvalidOutput(_)) && output.text.is_empty() {
+            output.text = conversation.last_answer();
+        }
+        output.messages = conversation.messages_since(begin);
+        Err(RunError::new(error, Some(output)))
     }
 
     /// Runs the agent until it gives a valid answer. After the first run, it runs without tool calls. `begin`

@@ -40,6 +40,17 @@ pub(super) fn changes(old: &Value, new: &Value, side: Side) -> Vec<SchemaChange>
     comparison.found
 }
 
+fn has_key(properties: Option<&Map<String, Value>>, name: &str) -> bool {
+    properties.is_some_and(|properties| properties.contains_key(name))
+}
+
+fn any_or_listed(types: BTreeSet<&str>) -> String {
+    if types.is_empty() {
+        return "any".to_owned();
+    }
+    types.into_iter().collect::<Vec<_>>().join(" or ")
+}
+
 /// Returns a schema without keywords that only give information.
 fn plain(schema: &Value) -> Value {
     let mut plain = schema.clone();
@@ -95,10 +106,7 @@ impl<'a> Comparison<'a> {
         };
         let [was, is] = [before, after].map(|keywords| types(keywords.get("type")).collect::<BTreeSet<_>>());
         if was != is {
-            let [was, is] = [was, is].map(|names| match names.len() {
-                0 => "any".to_owned(),
-                _ => names.into_iter().collect::<Vec<_>>().join(" or "),
-            });
+            let [was, is] = [any_or_listed(was), any_or_listed(is)];
             return self.add(TypeChanged, format!("the type was {was} and is {is}"));
         }
         self.depth += 1;
@@ -125,11 +133,13 @@ impl<'a> Comparison<'a> {
                 }
             });
         }
-        let is_known = |name: &str| before.is_some_and(|before| before.contains_key(name));
         // A name that other keywords already held to a schema was no free name.
         let is_free = !["patternProperties", "unevaluatedProperties"].iter().any(|it| old.contains_key(*it))
             && old.get("additionalProperties").is_none_or(Value::is_boolean);
-        for (name, _) in after.into_iter().flatten().filter(|(name, _)| !is_known(name)) {
+        for (name, _) in after.into_iter().flatten() {
+            if has_key(before, name) {
+                continue;
+            }
             let is_required = is_required.contains(&**name);
             self.at(&["properties", name], |this| match (is_free, is_required) {
                 (false, _) => this.add(Unknown, "a property is new, and its name was held to another schema"),
@@ -137,10 +147,10 @@ impl<'a> Comparison<'a> {
                 (true, false) => this.add(AddedOptional, "a property was added that may be left out"),
             });
         }
-        let is_listed = |name: &&&str| {
-            [before, after].into_iter().flatten().any(|properties| properties.contains_key(**name))
-        };
-        for name in was_required.symmetric_difference(&is_required).filter(|name| !is_listed(name)) {
+        for name in was_required.symmetric_difference(&is_required) {
+            if has_key(before, name) || has_key(after, name) {
+                continue;
+            }
             self.at(&["properties", name], |this| {
                 this.requirement(was_required.contains(name), is_required.contains(name));
             });

@@ -47,8 +47,8 @@ fn plain_length(text: &[u8]) -> usize {
             return index * 8 + (found & HIGH).trailing_zeros() as usize / 8;
         }
     }
-    let is_plain = |byte: &u8| !matches!(byte, b'"' | b'\\' | 0..32);
-    words.len() * 8 + rest.iter().position(|byte| !is_plain(byte)).unwrap_or(rest.len())
+    let end = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..32));
+    words.len() * 8 + end.unwrap_or(rest.len())
 }
 
 impl<'t> Reader<'t> {

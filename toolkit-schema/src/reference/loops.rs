@@ -60,9 +60,11 @@ fn no_longer_require(object: &mut Map<String, Value>, name: &str) {
     }
     let property = object.get_mut("properties").and_then(|properties| properties.get_mut(name));
     if let Some(Value::Object(property)) = property {
-        let description = property.get("description").and_then(Value::as_str);
-        let description = description.map(|text| format!("{text}\n")).unwrap_or_default();
-        property.set("description", format!("{description}Required.").into());
+        let description = match property.get("description").and_then(Value::as_str) {
+            Some(text) => format!("{text}\nRequired."),
+            None => "Required.".to_owned(),
+        };
+        property.set("description", description.into());
     }
 }
 
@@ -103,15 +105,15 @@ impl<'a> Graph<'a> {
         numbers.insert(address(root), 0);
         let mut next = 0;
         while let Some(GraphSchema { schema, path }) = schemas.get(next) {
-            let inside = subschemas(schema).map(|inside| GraphSchema {
-                path: match &inside.key {
+            let mut found: Vec<GraphSchema<'a>> = Vec::new();
+            for inside in subschemas(schema) {
+                let path = match &inside.key {
                     Some(key) => format!("{path}/{}/{}", inside.keyword, escape(key)),
                     None => format!("{path}/{}", inside.keyword),
-                },
-                schema: inside.schema,
-            });
-            let inside: Vec<GraphSchema<'a>> = inside.collect();
-            for place in inside {
+                };
+                found.push(GraphSchema { schema: inside.schema, path });
+            }
+            for place in found {
                 numbers.insert(address(place.schema), schemas.len());
                 schemas.push(place);
             }

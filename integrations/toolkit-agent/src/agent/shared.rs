@@ -197,14 +197,9 @@ impl Run {
     /// Returns the run without the own limits of the agent called `name`. Called when this agent transfers
     /// the conversation to another agent.
     pub(crate) fn without_limits_of(&self, name: &str) -> Self {
-        let is_limited = self.0.limited.as_ref().is_some_and(|agent| agent.name() == name);
-        match self.0.budget.outer().filter(|_| is_limited) {
-            None => self.clone(),
-            Some(budget) => {
-                let budget = budget.clone();
-                Self(Arc::new(RunInner { budget, limited: None, ..RunInner::clone(&self.0) }))
-            }
-        }
+        let limited = self.0.limited.as_ref().filter(|agent| agent.name() == name);
+        let Some(budget) = limited.and(self.0.budget.outer()).cloned() else { return self.clone() };
+        Self(Arc::new(RunInner { budget, limited: None, ..RunInner::clone(&self.0) }))
     }
 
     /// Returns the run with the journal of its conversation, if it belongs to [`Sessions`].
@@ -309,10 +304,15 @@ impl Run {
             return;
         }
         let mut emitted = lock(&self.0.shared.emitted_losses);
-        let losses = losses.iter().filter(|loss| emitted.insert((agent.to_owned(), (*loss).clone())));
-        let losses: Vec<RequestLoss> = losses.cloned().collect();
-        if !losses.is_empty() {
-            self.emit(|| RunEvent::RequestLosses { agent: agent.to_owned(), losses, within: self.within() });
+        let mut new = Vec::new();
+        for loss in losses {
+            if emitted.insert((agent.to_owned(), loss.clone())) {
+                new.push(loss.clone());
+            }
+        }
+        if !new.is_empty() {
+            let agent = agent.to_owned();
+            self.emit(|| RunEvent::RequestLosses { agent, losses: new, within: self.within() });
         }
     }
 
@@ -329,8 +329,8 @@ impl Run {
     }
 
     fn is_cancelled(&self) -> bool {
-        let outermost = || self.0.outermost.as_ref().is_some_and(CancellationToken::is_cancelled);
-        self.0.cancellation.is_cancelled() || outermost()
+        let outermost = self.0.outermost.as_ref();
+        self.0.cancellation.is_cancelled() || outermost.is_some_and(CancellationToken::is_cancelled)
     }
 
     /// Returns whether the run has ended, was cancelled, is out of time, or has lost its conversation.

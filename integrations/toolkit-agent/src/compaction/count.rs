@@ -38,28 +38,23 @@ pub trait CountTokens: Send + Sync + 'static {
     /// results of tools that the provider runs are only in native messages. Only the usage reported by the
     /// provider includes these results.
     fn count_message(&self, message: &Message) -> u64 {
-        let content = |content: &Content| match content {
-            Content::Image(media) | Content::Audio(media) | Content::File(media) => self.count_media(media),
-            other => self.count_text(&other.to_text()),
-        };
-        let result = |result: &ToolResult| match &result.outcome {
-            Ok(output) => {
-                output.content().iter().map(content).sum::<u64>() + self.count_text(output.message())
-            }
-            Err(error) => self.count_text(error.message()),
-        };
-        let parts: u64 = match message {
-            Message::User(message) => message.content.iter().map(content).sum(),
+        let mut tokens = OVERHEAD;
+        match message {
+            Message::User(message) => tokens += content_tokens(self, &message.content),
             Message::Assistant(message) => {
-                let calls = message.calls.iter();
-                let calls = calls.map(|call| {
-                    OVERHEAD + self.count_text(&call.name) + self.count_text(call.arguments.as_str())
-                });
-                self.count_text(&message.text) + self.count_text(&message.reasoning) + calls.sum::<u64>()
+                tokens += self.count_text(&message.text) + self.count_text(&message.reasoning);
+                for call in &message.calls {
+                    tokens += OVERHEAD;
+                    tokens += self.count_text(&call.name) + self.count_text(call.arguments.as_str());
+                }
             }
-            Message::Tool(message) => message.results.iter().map(|one| OVERHEAD + result(one)).sum(),
-        };
-        OVERHEAD + parts
+            Message::Tool(message) => {
+                for result in &message.results {
+                    tokens += OVERHEAD + result_tokens(self, result);
+                }
+            }
+        }
+        tokens
     }
 
     /// Counts the tokens of a tool definition: the name, the description and the parameters.
@@ -79,6 +74,26 @@ pub trait CountTokens: Send + Sync + 'static {
     fn count_fixed(&self, request: &ModelRequest) -> u64 {
         let tools: u64 = request.tools.iter_definitions().map(|tool| self.count_tool(tool)).sum();
         self.count_text(&request.instructions) + tools
+    }
+}
+
+fn content_tokens(counter: &(impl CountTokens + ?Sized), contents: &[Content]) -> u64 {
+    let mut tokens = 0;
+    for content in contents {
+        tokens += match content {
+            Content::Image(media) | Content::Audio(media) | Content::File(media) => {
+                counter.count_media(media)
+            }
+            other => counter.count_text(&other.to_text()),
+        };
+    }
+    tokens
+}
+
+fn result_tokens(counter: &(impl CountTokens + ?Sized), result: &ToolResult) -> u64 {
+    match &result.outcome {
+        Ok(output) => content_tokens(counter, output.content()) + counter.count_text(output.message()),
+        Err(error) => counter.count_text(error.message()),
     }
 }
 

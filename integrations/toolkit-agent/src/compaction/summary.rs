@@ -60,10 +60,10 @@ pub(crate) fn paragraphs(message: &Message) -> String {
             text
         }
         Message::Tool(message) => {
-            let results = message.results.iter();
-            let results: Vec<String> = results
-                .map(|result| format!("Tool `{}` returned: {}", result.name, indented(&result.to_text())))
-                .collect();
+            let mut results = Vec::with_capacity(message.results.len());
+            for result in &message.results {
+                results.push(format!("Tool `{}` returned: {}", result.name, indented(&result.to_text())));
+            }
             results.join("\n\n")
         }
     }

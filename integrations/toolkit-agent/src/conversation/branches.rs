@@ -43,12 +43,14 @@ impl State {
         if !self.has_branches() {
             return;
         }
-        let (branches, called) = take(&mut self.children).into_iter().partition(|(key, _)| is_branch(key));
-        self.children = called;
-        let index = |key: &str| key.trim_start_matches(BRANCH).parse::<usize>().unwrap_or_default();
-        let branches: BTreeMap<String, Self> = branches;
-        let mut branches: Vec<(usize, Self)> =
-            branches.into_iter().map(|(key, branch)| (index(&key), branch)).collect();
+        let mut branches: Vec<(usize, Self)> = Vec::new();
+        for (key, child) in take(&mut self.children) {
+            if is_branch(&key) {
+                branches.push((key.trim_start_matches(BRANCH).parse().unwrap_or_default(), child));
+            } else {
+                self.children.insert(key, child);
+            }
+        }
         branches.sort_by_key(|(index, _)| *index);
         for (_, branch) in &mut branches {
             branch.give_up_work(at);

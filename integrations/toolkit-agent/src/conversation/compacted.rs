@@ -93,8 +93,8 @@ impl Compacted {
 pub(crate) fn is_boundary(messages: &[Message], index: usize) -> bool {
     let before = index.checked_sub(1).and_then(|before| messages.get(before));
     let is_paused = matches!(before, Some(Message::Assistant(message)) if message.paused);
-    let begins = |message: &Message| message.is_input() || matches!(message, Message::Assistant(_));
-    !is_paused && messages.get(index).is_some_and(begins)
+    let Some(message) = messages.get(index) else { return false };
+    !is_paused && (message.is_input() || matches!(message, Message::Assistant(_)))
 }
 
 impl Compactions {
@@ -149,13 +149,17 @@ impl Conversation {
     /// repeats an invalid answer, the original question is one of them.
     pub(crate) fn unanswered(&self) -> Vec<usize> {
         let State { history: History { messages, copied, .. }, run, .. } = &self.state;
-        let is_user = |index: &usize| matches!(messages.get(*index), Some(Message::User(_)));
+        let mut indexes: Vec<usize> = Vec::new();
         // In the copy for a parallel agent, the run has begun with a message that was copied.
-        let run = run.as_ref().filter(|run| run.begin >= copied.count);
-        let inputs = run.into_iter().flat_map(|run| run.question.into_iter().chain([run.begin]));
-        let latest = messages.iter().rposition(|message| matches!(message, Message::User(_)));
-        let question = messages.iter().rposition(Message::is_input);
-        let mut indexes: Vec<usize> = inputs.filter(is_user).chain(latest).chain(question).collect();
+        if let Some(run) = run
+            && run.begin >= copied.count
+        {
+            indexes.extend(run.question);
+            indexes.push(run.begin);
+            indexes.retain(|index| matches!(messages.get(*index), Some(Message::User(_))));
+        }
+        indexes.extend(messages.iter().rposition(|message| matches!(message, Message::User(_))));
+        indexes.extend(messages.iter().rposition(Message::is_input));
         indexes.sort_unstable();
         indexes.dedup();
         indexes

@@ -155,10 +155,12 @@ impl History {
 
     /// Returns the latest message of a model.
     pub(super) fn latest_message(&self) -> Option<&AssistantMessage> {
-        self.messages.iter().rev().find_map(|message| match message {
-            Message::Assistant(message) => Some(message),
-            _ => None,
-        })
+        for message in self.messages.iter().rev() {
+            if let Message::Assistant(message) = message {
+                return Some(message);
+            }
+        }
+        None
     }
 
     /// Returns the text of the latest message of a model. If it has no text, returns the arguments of its last call.

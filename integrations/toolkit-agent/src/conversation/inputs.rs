@@ -33,21 +33,23 @@ impl Conversation {
     /// These are the user messages after the latest answer of any agent. If there are none, it is the latest
     /// user message, unless `agent` has answered it.
     pub(crate) fn unchecked_inputs(&self, agent: &str) -> Vec<(usize, UserMessage)> {
-        let messages = &self.state.history.messages;
-        let is_own = |message: &Message| matches!(message, Message::Assistant(other) if other.agent == agent);
-        let answered = messages.iter().rposition(|message| matches!(message, Message::Assistant(_)));
-        let begin = answered.map_or(0, |index| index + 1);
-        let users = |(index, message): (usize, &Message)| match message {
-            Message::User(input) if !input.is_feedback => Some((index, input.clone())),
-            _ => None,
-        };
-        let mut new: Vec<_> = messages.iter().enumerate().skip(begin).filter_map(users).collect();
-        if new.is_empty() {
-            let latest = messages.iter().enumerate().rev();
-            let latest = latest.take_while(|(_, message)| !is_own(message)).find_map(users);
-            new.extend(latest);
+        let mut inputs = Vec::new();
+        let mut is_answered = false;
+        for (index, message) in self.state.history.messages.iter().enumerate().rev() {
+            match message {
+                Message::User(input) if !input.is_feedback => {
+                    inputs.push((index, input.clone()));
+                    if is_answered {
+                        break;
+                    }
+                }
+                Message::Assistant(answer) if !inputs.is_empty() || answer.agent == agent => break,
+                Message::Assistant(_) => is_answered = true,
+                _ => {}
+            }
         }
-        new.retain(|(index, _)| !self.state.history.blocked.contains(index));
-        new
+        inputs.reverse();
+        inputs.retain(|(index, _)| !self.state.history.blocked.contains(index));
+        inputs
     }
 }

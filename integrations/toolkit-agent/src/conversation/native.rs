@@ -38,7 +38,9 @@ fn append(message: &mut Value, further: Option<Value>) {
 /// Returns whether `message` continues `last`: both have parts, and their other fields are the same.
 fn is_continued(last: &Value, message: &Value) -> bool {
     let has_parts = |message: &Value| message.get(PARTS).is_some_and(Value::is_array);
-    let [before, now] = [last, message]
-        .map(|message| message.as_object().into_iter().flatten().filter(|(name, _)| *name != PARTS));
-    has_parts(last) && has_parts(message) && before.eq(now)
+    has_parts(last) && has_parts(message) && other_fields(last).eq(other_fields(message))
+}
+
+fn other_fields(message: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    message.as_object().into_iter().flatten().filter(|(name, _)| *name != PARTS)
 }

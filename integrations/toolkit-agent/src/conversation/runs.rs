@@ -122,13 +122,16 @@ impl Conversation {
     #[must_use]
     pub fn latest_run(&self) -> Option<RunOutput> {
         let run = self.state.run.as_ref()?;
-        let unfinished = || AgentOutput { finish: FinishReason::Interrupted, ..AgentOutput::default() };
         let mut messages = self.messages_since(run.first());
         let len = run.end.map_or(usize::MAX, |end| end.saturating_sub(run.first()));
         if len < messages.len() {
             messages.truncate(len);
         }
-        Some(run.output.clone().unwrap_or_else(unfinished).in_run(run.spent, messages))
+        let output = match &run.output {
+            Some(output) => output.clone(),
+            None => AgentOutput { finish: FinishReason::Interrupted, ..AgentOutput::default() },
+        };
+        Some(output.in_run(run.spent, messages))
     }
 
     /// Ends the run, whose outermost agent has answered, and returns its output.
@@ -319,17 +322,21 @@ impl Conversation {
 
 /// Checks that an agent can continue the work of an interrupted agent.
 fn check_team(frame: &Frame, agent: &str, members: &[String]) -> Result<(), String> {
-    let list = |names: &[String]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let was = &frame.agent;
     let change = if was != agent {
         format!("the run was interrupted in agent `{was}`, and agent `{agent}` is in its place")
     } else if frame.members != members {
-        let before = list(&frame.members);
-        format!("the run was interrupted in the team `{was}` of {before}, which now has {}", list(members))
+        let before = listed(&frame.members);
+        format!("the run was interrupted in the team `{was}` of {before}, which now has {}", listed(members))
     } else {
         return Ok(());
     };
     Err(format!("{change}; resume it with the earlier program, or abandon it"))
+}
+
+fn listed(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(", ")
 }
 
 impl State {

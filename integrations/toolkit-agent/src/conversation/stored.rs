@@ -75,7 +75,10 @@ fn check_version(version: u32) -> Result<(), String> {
 
 /// Returns the name of an entry: its only field, or the entry itself if it has no data.
 fn entry_name(entry: &Value) -> Option<&str> {
-    entry.as_str().or_else(|| entry.as_object()?.keys().next().map(String::as_str))
+    if let Some(name) = entry.as_str() {
+        return Some(name);
+    }
+    entry.as_object()?.keys().next().map(String::as_str)
 }
 
 /// Says why the entry with this number and name cannot be read.

@@ -178,9 +178,13 @@ impl Turn {
     /// Returns the changes of session values from results whose changes were not applied yet. After a crash, the
     /// session lacks these changes.
     pub(crate) fn state_changes(&self) -> SessionDelta {
-        let is_unapplied = |result: &&ToolResult| self.unapplied.contains(&result.position);
-        let deltas = self.results.iter().filter(is_unapplied);
-        deltas.flat_map(|result| result.actions.state_delta.clone()).collect()
+        let mut changes = SessionDelta::new();
+        for result in &self.results {
+            if self.unapplied.contains(&result.position) {
+                changes.extend(result.actions.state_delta.clone());
+            }
+        }
+        changes
     }
 
     pub(super) fn set_applied(&mut self) {
@@ -246,32 +250,42 @@ impl Turn {
         mut called: impl FnMut(usize) -> Option<State>,
     ) -> (AssistantMessage, Vec<ToolResult>) {
         let Self { message, mut results, pending, started, waited, .. } = self;
-        let is_result = |(position, (call, result)): (usize, (&ToolCall, &ToolResult))| {
-            result.position == position && result.call_id == call.id
-        };
-        if results.len() == message.calls.len()
-            && message.calls.iter().zip(&results).enumerate().all(is_result)
-        {
+        if are_in_order(&results, &message.calls) {
             return (message, results);
         }
-        let has_begun = |position| started.binary_search(&position).is_ok() && !waited.contains(&position);
         results.sort_by_key(|result| result.position);
-        let mut results = results.into_iter().peekable();
-        let of_call = |(position, call): (usize, &ToolCall)| {
-            let without_result = || {
-                let error = if message.is_answer(call) {
-                    ToolError::cancelled(&call.name)
-                } else if pending.contains_key(&position) || has_begun(position) {
-                    interrupted(call, pending.get(&position), called(position))
-                } else {
-                    not_started(call)
-                };
-                ToolResult::of(call, Err(error)).with_position(position)
+        let mut received = results.into_iter().peekable();
+        let mut in_order = Vec::with_capacity(message.calls.len());
+        for (position, call) in message.calls.iter().enumerate() {
+            if let Some(result) = received.next_if(|result| result.position == position)
+                && result.call_id == call.id
+            {
+                in_order.push(result);
+                continue;
+            }
+            let has_begun = started.binary_search(&position).is_ok() && !waited.contains(&position);
+            let error = if message.is_answer(call) {
+                ToolError::cancelled(&call.name)
+            } else if pending.contains_key(&position) || has_begun {
+                interrupted(call, pending.get(&position), called(position))
+            } else {
+                not_started(call)
             };
-            let found = results.next_if(|result| result.position == position);
-            found.filter(|result| result.call_id == call.id).unwrap_or_else(without_result)
-        };
-        let results = message.calls.iter().enumerate().map(of_call).collect();
-        (message, results)
+            in_order.push(ToolResult::of(call, Err(error)).with_position(position));
+        }
+        (message, in_order)
     }
+}
+
+/// Returns whether `results` has one result for each of the calls, in their order.
+fn are_in_order(results: &[ToolResult], calls: &[ToolCall]) -> bool {
+    if results.len() != calls.len() {
+        return false;
+    }
+    for (position, (result, call)) in results.iter().zip(calls).enumerate() {
+        if result.position != position || result.call_id != call.id {
+            return false;
+        }
+    }
+    true
 }

@@ -157,12 +157,12 @@ impl Conversation {
     /// Ends the complete turn with the answer of its agent.
     pub(crate) fn answer_turn(&mut self, verdict: TurnVerdict, output: &AgentOutput) {
         let message = self.turn_message().filter(|message| message.calls.is_empty());
-        let text = match &verdict {
+        let said = match &verdict {
             TurnVerdict::Replaced(text) => message.map(|_| text.as_str()),
             _ => message.map(|message| message.text.as_str()),
         };
-        let is_known = !output.text.is_empty() && text == Some(output.text.as_str());
-        let text = (!is_known).then(|| output.text.clone());
+        let is_known = !output.text.is_empty() && said == Some(output.text.as_str());
+        let text = if is_known { None } else { Some(output.text.clone()) };
         let answer =
             Some(Box::new(TurnAnswer { text, finish: output.finish.clone(), escalate: output.escalate }));
         self.record(Entry::TurnEnded { verdict, answer });
@@ -182,9 +182,10 @@ impl Conversation {
 
     /// Removes text before a pause that guardrails have not checked, unless `agent` can continue it.
     pub(crate) fn remove_paused_of_others(&mut self, agent: &str) {
-        let is_own = |message: &Message| matches!(message, Message::Assistant(own) if own.agent == agent);
-        if !self.unchecked().iter().all(is_own) {
-            self.record(Entry::PausedRemoved);
+        for message in self.unchecked() {
+            if !matches!(message, Message::Assistant(own) if own.agent == agent) {
+                return self.record(Entry::PausedRemoved);
+            }
         }
     }
 }

@@ -37,13 +37,22 @@ pub(crate) fn accepted_alongside(
     results: &[ToolResult],
     was_paused: bool,
 ) -> Option<usize> {
-    let is_accepted = |result: &&ToolResult| {
-        message.calls.get(result.position).is_some_and(|call| message.is_answer(call))
-            && result.outcome.is_ok()
-    };
-    let accepted = results.iter().find(is_accepted)?.position;
+    let accepted = accepted_call(message, results)?;
     let answers = message.calls.iter().filter(|call| message.is_answer(call)).count();
-    (answers > 1 || !message.text.is_empty() || was_paused).then_some(accepted)
+    let is_alone = answers <= 1 && message.text.is_empty() && !was_paused;
+    if is_alone { None } else { Some(accepted) }
+}
+
+fn accepted_call(message: &AssistantMessage, results: &[ToolResult]) -> Option<usize> {
+    for result in results {
+        if let Some(call) = message.calls.get(result.position)
+            && message.is_answer(call)
+            && result.outcome.is_ok()
+        {
+            return Some(result.position);
+        }
+    }
+    None
 }
 
 /// Removes everything beside the accepted answer of a turn that no guardrail has seen.

@@ -59,11 +59,13 @@ impl Views {
         if unchanged.agent != agent {
             *unchanged = Unchanged { agent: agent.to_owned(), count: 0 };
         }
-        let is_unchanged = |message: &&Message| match message {
-            Message::Assistant(answer) if !answer.answer_tool.is_empty() => false,
-            message => !message.is_of_other(agent),
-        };
-        unchanged.count += messages.iter().skip(unchanged.count).take_while(is_unchanged).count();
+        for message in messages.iter().skip(unchanged.count) {
+            let has_answer = matches!(message, Message::Assistant(said) if !said.answer_tool.is_empty());
+            if has_answer || message.is_of_other(agent) {
+                return false;
+            }
+            unchanged.count += 1;
+        }
         unchanged.count == messages.len()
     }
 
@@ -75,13 +77,13 @@ impl Views {
         compacted: &Compacted,
         reader: &impl Rewrite,
     ) -> &mut View {
-        let is_of = |view: &View| {
-            view.agent == agent && view.quoted.iter().all(|(tool, quoted)| reader.is_quoted(tool) == *quoted)
+        let index = match self.rewritten.iter().position(|view| view.is_for(agent, reader)) {
+            Some(index) => index,
+            None => {
+                self.rewritten.push(View { agent: agent.to_owned(), ..View::default() });
+                self.rewritten.len() - 1
+            }
         };
-        let index = self.rewritten.iter().position(is_of).unwrap_or_else(|| {
-            self.rewritten.push(View { agent: agent.to_owned(), ..View::default() });
-            self.rewritten.len() - 1
-        });
         let view = &mut self.rewritten[index];
         if view.start != start || view.compacted != *compacted {
             let agent = agent.to_owned();
@@ -161,6 +163,11 @@ impl View {
             self.messages.push(message);
         }
         self.messages.clone()
+    }
+
+    /// Returns whether the view is of `agent`, and `reader` quotes the same answer tools as the view.
+    fn is_for(&self, agent: &str, reader: &impl Rewrite) -> bool {
+        self.agent == agent && self.quoted.iter().all(|(tool, quoted)| reader.is_quoted(tool) == *quoted)
     }
 
     fn change_from(&mut self, index: usize) {

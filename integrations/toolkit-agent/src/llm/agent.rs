@@ -59,11 +59,9 @@ impl LlmAgent {
             if calls.attempt.is_billed(&error) {
                 run.0.budget.take_model_call()?;
             }
-            let agent = || name.clone();
-            let error = error.to_string();
             run.emit(|| RunEvent::ModelRetried {
-                agent: agent(),
-                error,
+                agent: name.clone(),
+                error: error.to_string(),
                 pause: Duration::ZERO,
                 within: run.within(),
             });

@@ -43,9 +43,6 @@ impl ModelCallbacks {
         mut response: ModelResponse,
         scope: TurnScope<'_>,
     ) -> Result<ModelResponse, AgentError> {
-        let is_kept = |response: &ModelResponse| {
-            response.message.native.as_ref().is_some_and(|native| native.conversation.is_some())
-        };
         let was_kept = is_kept(&response);
         for callback in &self.after {
             let called = guarded_future(async { callback(response, scope).await }).await;
@@ -60,6 +57,11 @@ impl ModelCallbacks {
     pub(super) fn may_change_calls(&self) -> bool {
         !self.after.is_empty()
     }
+}
+
+/// Returns whether the response is in a conversation that the provider stores.
+fn is_kept(response: &ModelResponse) -> bool {
+    response.message.native.as_ref().is_some_and(|native| native.conversation.is_some())
 }
 
 /// Returns the error of a run after a panic in a callback.

@@ -13,7 +13,7 @@ use crate::output::AgentOutput;
 use std::ops::ControlFlow;
 use toolkit_core::middleware::{Callbacks, ToolRequest};
 use toolkit_core::{ToolCall, ToolError, ToolOutput, ToolResult};
-use toolkit_llm::{FinishReason, ModelResponse};
+use toolkit_llm::{FinishReason, ModelRequest, ModelResponse};
 use toolkit_llm::{Message, UserMessage};
 
 /// The guardrails for inputs and answers of an agent. All others run as callbacks.
@@ -47,43 +47,20 @@ impl Guards {
                 Check::ToolOutput(check) => outputs.push((name, check)),
                 Check::Request(check) => model.before.push(Box::new(move |request, scope| {
                     let checks = vec![(name.clone(), check.clone())];
-                    let check_scope = scope.for_check();
-                    Box::pin(async move {
-                        Ok(match check_scope.judge(checks, request).await? {
-                            Checked::Passed(request) | Checked::Replaced(request) => {
-                                ControlFlow::Continue(request)
-                            }
-                            Checked::Blocked(text) => ControlFlow::Break(blocked(text)),
-                        })
-                    })
+                    Box::pin(check_request(scope.for_check(), checks, request))
                 })),
                 Check::Response(check) => {
                     guards.checks_responses = true;
                     model.after.push(Box::new(move |response, scope| {
                         let checks = vec![(name.clone(), check.clone())];
-                        let check_scope = scope.for_check();
-                        let usage = response.usage;
-                        Box::pin(async move {
-                            Ok(match check_scope.judge(checks, response).await? {
-                                Checked::Passed(response) | Checked::Replaced(response) => response,
-                                Checked::Blocked(text) => blocked(text).with_usage(usage),
-                            })
-                        })
+                        Box::pin(check_response(scope.for_check(), checks, response))
                     }));
                 }
             }
         }
         guards.tool_outputs.clone_from(&outputs);
-        let outer = (!outputs.is_empty()).then(|| {
-            let agent = agent.to_owned();
-            Callbacks::new().after_async(move |request, output| {
-                check_output(agent.clone(), outputs.clone(), request, output)
-            })
-        });
-        let inner = (!calls.is_empty()).then(|| {
-            let agent = agent.to_owned();
-            Callbacks::new().before_async(move |request| check_call(agent.clone(), calls.clone(), request))
-        });
+        let outer = if outputs.is_empty() { None } else { Some(output_checks(agent.to_owned(), outputs)) };
+        let inner = if calls.is_empty() { None } else { Some(call_checks(agent.to_owned(), calls)) };
         (guards, [outer, inner])
     }
 
@@ -253,6 +230,38 @@ fn call_of(request: &ToolRequest) -> ToolCall {
     let id = request.call_id().map(ToString::to_string).unwrap_or_default();
     let arguments = request.arguments_json().unwrap_or_else(|_| request.arguments().to_owned());
     ToolCall::new(id, request.definition().name.to_string(), arguments)
+}
+
+async fn check_request(
+    check_scope: CheckScope,
+    checks: Vec<(String, CheckFn<ModelRequest>)>,
+    request: ModelRequest,
+) -> Result<ControlFlow<ModelResponse, ModelRequest>, AgentError> {
+    match check_scope.judge(checks, request).await? {
+        Checked::Passed(request) | Checked::Replaced(request) => Ok(ControlFlow::Continue(request)),
+        Checked::Blocked(text) => Ok(ControlFlow::Break(blocked(text))),
+    }
+}
+
+async fn check_response(
+    check_scope: CheckScope,
+    checks: Vec<(String, CheckFn<ModelResponse>)>,
+    response: ModelResponse,
+) -> Result<ModelResponse, AgentError> {
+    let usage = response.usage;
+    match check_scope.judge(checks, response).await? {
+        Checked::Passed(response) | Checked::Replaced(response) => Ok(response),
+        Checked::Blocked(text) => Ok(blocked(text).with_usage(usage)),
+    }
+}
+
+fn output_checks(agent: String, checks: Vec<(String, CheckFn<ToolOutput>)>) -> Callbacks {
+    Callbacks::new()
+        .after_async(move |request, output| check_output(agent.clone(), checks.clone(), request, output))
+}
+
+fn call_checks(agent: String, checks: Vec<(String, CheckFn<ToolCall>)>) -> Callbacks {
+    Callbacks::new().before_async(move |request| check_call(agent.clone(), checks.clone(), request))
 }
 
 async fn check_call(

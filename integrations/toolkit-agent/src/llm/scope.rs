@@ -107,10 +107,13 @@ impl CheckScope {
         for (guardrail, check) in checks {
             let checked = guarded_future(async { check(value, self.context.clone()).await }).await;
             let verdict;
-            (value, verdict) = checked.map_err(|panic| {
-                let error = format!("guardrail `{guardrail}` has panicked: {panic}");
-                self.run.end(AgentError::Other(error))
-            })?;
+            (value, verdict) = match checked {
+                Ok(checked) => checked,
+                Err(panic) => {
+                    let error = format!("guardrail `{guardrail}` has panicked: {panic}");
+                    return Err(self.run.end(AgentError::Other(error)));
+                }
+            };
             match verdict {
                 Verdict::Pass => {}
                 Verdict::Replace(other) => {

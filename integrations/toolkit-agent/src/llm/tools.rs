@@ -145,13 +145,13 @@ impl Tools {
         if !run.has_listener() {
             return dispatcher;
         }
-        let run = run.clone();
+        let emitter = run.clone();
         let agent = agent.to_owned();
         dispatcher.with_listener(move |event| {
-            run.emit(|| RunEvent::Tool {
+            emitter.emit(|| RunEvent::Tool {
                 agent: agent.clone(),
                 event: Box::new(event.clone()),
-                within: run.within(),
+                within: emitter.within(),
             });
         })
     }

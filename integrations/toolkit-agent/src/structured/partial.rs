@@ -171,8 +171,10 @@ impl PartialJson {
         if self.state == ParserState::Invalid {
             return None;
         }
-        let string = || (self.state == ParserState::InString).then(|| Value::String(self.text.clone()));
-        let mut inner = self.value.clone().or_else(string);
+        let mut inner = self.value.clone();
+        if inner.is_none() && self.state == ParserState::InString {
+            inner = Some(Value::String(self.text.clone()));
+        }
         for open in self.open.iter().rev() {
             let mut open = match open {
                 Open::Array(items) => Open::Array(items.clone()),
@@ -275,7 +277,10 @@ impl PartialAnswer {
 
     /// Returns the answer so far.
     pub(super) fn value(&self) -> Option<Value> {
-        let value = self.complete.clone().or_else(|| self.json.as_ref()?.0.value())?;
+        let value = match &self.complete {
+            Some(value) => value.clone(),
+            None => self.json.as_ref()?.0.value()?,
+        };
         match value {
             Value::Object(mut members) if self.is_wrapped && members.contains_key(ANSWER) => {
                 members.shift_remove(ANSWER)

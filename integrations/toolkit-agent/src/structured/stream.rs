@@ -17,7 +17,7 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
-use toolkit_core::{CallId, ToolCall, ToolParams};
+use toolkit_core::{CallId, ToolParams};
 use toolkit_llm::UserMessage;
 
 /// An item of an [`AnswerStream`]: an event of the run, a partial answer, or the complete answer.
@@ -162,9 +162,8 @@ impl<T> AnswerStream<'_, T> {
             }
             RunEvent::Message { message, .. } if message.agent == source.agent => {
                 // The arguments of a withheld answer are empty.
-                let has_answer =
-                    |call: &&ToolCall| source.tool == call.name && call.arguments.as_str() != "{}";
-                let call = message.calls.iter().find(has_answer);
+                let mut calls = message.calls.iter();
+                let call = calls.find(|call| source.tool == call.name && call.arguments.as_str() != "{}");
                 self.is_changed |= call.is_some() || message.calls.is_empty();
                 if let Some(call) = call {
                     let mut whole = PartialAnswer::new(self.is_wrapped);
@@ -205,18 +204,19 @@ impl<T> Stream for AnswerStream<'_, T> {
             }
             return Poll::Ready(Some(Ok(AnswerEvent::Partial(value))));
         }
-        let Some(event) = ready!(event) else { return Poll::Ready(None) };
-        Poll::Ready(Some(event.and_then(|event| match event {
-            RunEvent::Finished { output } => {
-                let ended = || RunError::from(AgentError::Other("the run has already ended".to_owned()));
-                let value = lock(&self.value).take().ok_or_else(ended)?;
-                Ok(AnswerEvent::Answer(Box::new(TypedOutput { value, output: *output })))
-            }
-            event => {
+        let item = match ready!(event) {
+            None => return Poll::Ready(None),
+            Some(Err(error)) => Err(error),
+            Some(Ok(RunEvent::Finished { output })) => match lock(&self.value).take() {
+                Some(value) => Ok(AnswerEvent::Answer(Box::new(TypedOutput { value, output: *output }))),
+                None => Err(AgentError::Other("the run has already ended".to_owned()).into()),
+            },
+            Some(Ok(event)) => {
                 self.read(&event);
                 Ok(AnswerEvent::Run(event))
             }
-        })))
+        };
+        Poll::Ready(Some(item))
     }
 }
 

@@ -59,14 +59,14 @@ impl<'a, T> Concurrent<'a, T> {
     /// Begins futures. Each has a number.
     pub(super) fn new(futures: impl Iterator<Item = (usize, BoxFuture<'a, T>)>) -> Self {
         let queue = Arc::<Mutex<Queue>>::default();
-        let signal =
-            |index| Arc::new(Signal { index, is_queued: AtomicBool::new(true), queue: queue.clone() });
-        let futures =
-            futures.enumerate().map(|(index, (number, future))| Some((number, future, signal(index))));
-        let futures: Vec<_> = futures.collect();
-        let left = futures.len();
+        let mut running = Vec::with_capacity(futures.size_hint().0);
+        for (index, (number, future)) in futures.enumerate() {
+            let signal = Signal { index, is_queued: AtomicBool::new(true), queue: queue.clone() };
+            running.push(Some((number, future, Arc::new(signal))));
+        }
+        let left = running.len();
         lock(&queue).ready.extend(0..left);
-        Self { futures, left, ended: VecDeque::new(), queue }
+        Self { futures: running, left, ended: VecDeque::new(), queue }
     }
 
     /// Waits for the next future that ends. Returns its number and its output, or no output if it has panicked.
@@ -97,17 +97,17 @@ impl<'a, T> Concurrent<'a, T> {
         let mut queue = lock(&self.queue);
         // Set before a future is polled, so that a wake afterwards wakes this task.
         queue.task = Some(cx.waker().clone());
-        let ready = queue.ready.len();
+        let queued = queue.ready.len();
         drop(queue);
         // A future that is queued again waits for the next poll.
-        for _ in 0..ready {
+        for _ in 0..queued {
             let next = lock(&self.queue).ready.pop_front();
             let Some(place) = next.and_then(|index| self.futures.get_mut(index)) else { continue };
             let Some((number, future, signal)) = place else { continue };
             signal.is_queued.swap(false, Ordering::AcqRel);
             let waker = Waker::from(signal.clone());
-            let polled = || future.as_mut().poll(&mut Context::from_waker(&waker));
-            let output = match catch_unwind(AssertUnwindSafe(polled)) {
+            let mut context = Context::from_waker(&waker);
+            let output = match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut context))) {
                 Ok(Poll::Pending) => continue,
                 Ok(Poll::Ready(output)) => Some(output),
                 Err(_) => None,

@@ -125,7 +125,11 @@ async fn answer(agent: &Agent, copy: &mut Conversation, run: &Run) -> Result<Age
         Err(_) => copy.stop_run(Stop::Failed),
     }
     let saved = run.save(copy).await;
-    match output.and_then(|output| saved.map(|()| output)) {
+    let saved_output = match saved {
+        Err(error) if output.is_ok() => Err(error),
+        _ => output,
+    };
+    match saved_output {
         Err(error) if error.keeps_the_turn() => Err(error),
         // The pending calls of the agent can still be decided.
         Err(_) if !copy.pending().is_empty() => Err(AgentError::Interrupted { pending: Vec::new() }),
@@ -143,16 +147,17 @@ impl ParallelAgent {
         let failed = conversation.frame().map(|frame| frame.failed.clone()).unwrap_or_default();
         let ended = EndedBranches::default();
         let mut group = Group { conversation, ended: &ended };
-        let agents = self.workflow.sub_agents.iter().enumerate();
-        let mut branches =
-            Concurrent::new(agents.filter(|(index, _)| !failed.contains_key(index)).map(|(index, agent)| {
-                let run = run.branch(index);
-                let mut branch_copy =
-                    BranchCopy { index, copy: group.conversation.branch(index), ended: &ended };
-                let branch: BoxFuture<'_, _> =
-                    Box::pin(async move { answer(agent, &mut branch_copy.copy, &run).await });
-                (index, branch)
-            }));
+        let mut futures: Vec<(usize, BoxFuture<'_, _>)> = Vec::new();
+        for (index, agent) in self.workflow.sub_agents.iter().enumerate() {
+            if failed.contains_key(&index) {
+                continue;
+            }
+            let branch_run = run.branch(index);
+            let mut branch = BranchCopy { index, copy: group.conversation.branch(index), ended: &ended };
+            let answer = async move { answer(agent, &mut branch.copy, &branch_run).await };
+            futures.push((index, Box::pin(answer)));
+        }
+        let mut branches = Concurrent::new(futures.into_iter());
         let mut outputs = BTreeMap::new();
         let mut saved = Ok(());
         while let Some((index, output)) = branches.next().await {
@@ -181,9 +186,12 @@ impl ParallelAgent {
         run.save(conversation).await?;
         let outputs = self.branches(conversation, run).await?;
         run.check_cancelled()?;
-        let is_limit = |error: &&AgentError| matches!(error, AgentError::Limit(_)) && ends_group(error, run);
-        if let Some(limit) = outputs.values().filter_map(|output| output.as_ref().err()).find(is_limit) {
-            return Err(limit.clone());
+        for output in outputs.values() {
+            if let Err(limit @ AgentError::Limit(_)) = output
+                && ends_group(limit, run)
+            {
+                return Err(limit.clone());
+            }
         }
         for output in outputs.values() {
             match output {

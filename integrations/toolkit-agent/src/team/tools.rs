@@ -8,6 +8,7 @@ use crate::options::RunOptions;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write as _;
 use toolkit_core::definition::ToolSource;
 use toolkit_core::error::BuildProblem;
 use toolkit_core::name::normalize;
@@ -63,11 +64,15 @@ impl Agent {
             description => description.to_owned(),
         };
         let agent = self.clone();
-        let answer = move |arguments: AgentArguments, context: ToolContext| {
-            let agent = agent.clone();
-            async move { answer(&agent, arguments.request, &context).await }
-        };
-        let tool = ClosureTool::new_with_context(&normalize(self.name()), description, answer)?;
+        let name = normalize(self.name());
+        let tool = ClosureTool::new_with_context(
+            &name,
+            description,
+            move |arguments: AgentArguments, context: ToolContext| {
+                let agent = agent.clone();
+                async move { answer(&agent, arguments.request, &context).await }
+            },
+        )?;
         Ok(AdaptedTool::new(tool).map_metadata(|metadata| metadata.with_source(ToolSource::Agent)))
     }
 }
@@ -154,17 +159,17 @@ impl TransferTool {
                 agents.push((name, description));
             }
         }
-        let listed = agents.iter().map(|(name, description)| {
-            let description = if description.is_empty() { "No description" } else { description };
-            format!("\n- {name}: {description}")
-        });
-        let description = format!(
-            "Transfer the conversation to another specialized agent. Available agents:{}",
-            listed.collect::<String>()
-        );
-        let agents: Vec<String> = agents.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let mut description =
+            "Transfer the conversation to another specialized agent. Available agents:".to_owned();
+        let mut names = Vec::with_capacity(agents.len());
+        for (name, text) in agents {
+            let shown = if text.is_empty() { "No description" } else { text };
+            // Writing to a string cannot fail.
+            let _ = write!(description, "\n- {name}: {shown}");
+            names.push(name);
+        }
         let agent_name = json!({
-            "type": "string", "enum": agents, "description": "The name of the agent to transfer to.",
+            "type": "string", "enum": names, "description": "The name of the agent to transfer to.",
         });
         let parameters = json!({
             "type": "object",
@@ -215,6 +220,6 @@ pub(crate) fn check_names(name: &str, below: &[Agent]) -> Result<(), BuildError>
         same_name.push(agent);
         pending.extend(agent.sub_agents());
     }
-    let problem = |name: &str| BuildProblem::ambiguous("agent", name);
-    BuildError::unless_empty(duplicates.into_iter().map(problem).collect())
+    let problems = duplicates.into_iter().map(|name| BuildProblem::ambiguous("agent", name));
+    BuildError::unless_empty(problems.collect())
 }

@@ -4,8 +4,8 @@ use super::reduce::{reduced, replacement};
 use crate::conversation::{Compacted, Conversation, Rewrite, Views, start_of_latest};
 use crate::llm::answer::quote_answers;
 use std::borrow::Cow;
-use toolkit_core::{Content, ToolResult};
-use toolkit_llm::{AssistantMessage, Message, Messages, UserMessage};
+use toolkit_core::Content;
+use toolkit_llm::{Message, Messages, UserMessage};
 
 /// The user message to add if the history ends with a message of the agent itself. Providers expect that a
 /// history ends with a message of the user or of a tool.
@@ -73,20 +73,16 @@ impl Rewrite for Reader<'_> {
 
     fn is_end(&self, messages: &[Message], end: usize) -> bool {
         let mut before = messages.iter().take(end).rev();
-        let is_quoted =
-            |answer: &AssistantMessage| answer.has_answer() && (self.is_quoted)(&answer.answer_tool);
-        let is_kept = |message: Option<&Message>| match message {
-            Some(message @ Message::Assistant(answer)) => {
-                !message.is_of_other(self.agent) && !is_quoted(answer)
-            }
-            _ => false,
-        };
-        match before.next() {
-            Some(Message::User(_)) => true,
+        let last = match before.next() {
+            Some(Message::User(_)) => return true,
+            Some(results @ Message::Tool(_)) if results.is_of_other(self.agent) => return false,
             // The results of a quoted answer are quoted in the next message.
-            Some(results @ Message::Tool(_)) => !results.is_of_other(self.agent) && is_kept(before.next()),
-            message => is_kept(message),
-        }
+            Some(Message::Tool(_)) => before.next(),
+            message => message,
+        };
+        let Some(message @ Message::Assistant(answer)) = last else { return false };
+        let is_quoted = answer.has_answer() && (self.is_quoted)(&answer.answer_tool);
+        !is_quoted && !message.is_of_other(self.agent)
     }
 
     fn rewrite(&self, messages: &[Message], from: usize, is_first: bool) -> Vec<Message> {
@@ -110,10 +106,13 @@ pub(super) fn start(
     limit: Option<usize>,
     compacted: &Compacted,
 ) -> usize {
-    let limit = limit.filter(|limit| *limit <= messages.len());
-    let latest = || views.latest_input(messages);
-    let limited = limit.map_or(0, |limit| start_of_latest(messages, limit, latest));
-    limited.max(compacted.start).min(messages.len())
+    let mut start = compacted.start;
+    if let Some(limit) = limit
+        && limit <= messages.len()
+    {
+        start = start.max(start_of_latest(messages, limit, || views.latest_input(messages)));
+    }
+    start.min(messages.len())
 }
 
 /// Returns the message at `index` as the model of `agent` reads it after the compaction.
@@ -142,32 +141,33 @@ fn foreign_text(agent: &str, message: &Message) -> Option<Vec<String>> {
     if !message.is_of_other(agent) {
         return None;
     }
+    let mut lines = Vec::new();
     match message {
-        Message::User(_) => None,
+        Message::User(_) => return None,
         Message::Assistant(message) => {
             let author = &message.agent;
-            let text = (!message.text.is_empty()).then(|| format!("[{author}] said: {}", message.text));
-            let calls = message.calls.iter();
-            let calls =
-                calls.map(|call| format!("[{author}] called tool `{}` with {}", call.name, call.arguments));
-            Some(text.into_iter().chain(calls).collect())
+            if !message.text.is_empty() {
+                lines.push(format!("[{author}] said: {}", message.text));
+            }
+            for call in &message.calls {
+                lines.push(format!("[{author}] called tool `{}` with {}", call.name, call.arguments));
+            }
         }
         Message::Tool(message) => {
             let author = &message.agent;
-            let results = message.results.iter();
-            let line = |result: &ToolResult| {
-                format!("[{author}] tool `{}` returned: {}", result.name, result.to_text())
-            };
-            Some(results.map(line).collect())
+            for result in &message.results {
+                lines.push(format!("[{author}] tool `{}` returned: {}", result.name, result.to_text()));
+            }
         }
     }
+    Some(lines)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolkit_core::ToolCall;
-    use toolkit_llm::ToolMessage;
+    use toolkit_core::{ToolCall, ToolResult};
+    use toolkit_llm::{AssistantMessage, ToolMessage};
 
     /// Returns the messages that `agent` reads, of which no answer is quoted.
     fn visible_to(

@@ -37,10 +37,9 @@ pub(super) struct Visible<'a> {
 impl Visible<'_> {
     /// Estimates the tokens of the message at `index`.
     pub(super) fn tokens(&self, index: usize) -> u64 {
-        self.messages.get(index).map_or(0, |message| {
-            let message = visible(self.agent, index, message, self.compacted);
-            self.counter.count_message(&without_unsent_reasoning(message))
-        })
+        let Some(message) = self.messages.get(index) else { return 0 };
+        let visible = visible(self.agent, index, message, self.compacted);
+        self.counter.count_message(&without_unsent_reasoning(visible))
     }
 
     /// Estimates the tokens of the text that replaces older messages.
@@ -55,19 +54,18 @@ impl Visible<'_> {
     /// and the tokens of the request up to and including this answer.
     fn reported(&self, from: usize) -> Option<(usize, u64)> {
         let from = from.max(self.start).min(self.messages.len());
-        let answers = self.messages.iter().enumerate().skip(from).rev();
-        let mut counted = answers.filter_map(|(index, message)| match message {
-            Message::Assistant(message) if message.agent == self.agent && message.usage.input_tokens > 0 => {
-                Some((index, message))
+        for (index, message) in self.messages.iter().enumerate().skip(from).rev() {
+            let Message::Assistant(message) = message else { continue };
+            let usage = message.usage;
+            if message.agent != self.agent || usage.input_tokens == 0 {
+                continue;
             }
-            _ => None,
-        });
-        let (index, message) = counted.next()?;
-        let usage = message.usage;
-        let unsent = if keeps_reasoning(message) { 0 } else { usage.reasoning_tokens };
-        let output = usage.output_tokens.saturating_sub(unsent);
-        // If an answer broke off, its token count may be incomplete, so the estimate is the minimum.
-        Some((index, usage.input_tokens.saturating_add(output.max(self.tokens(index)))))
+            let unsent = if keeps_reasoning(message) { 0 } else { usage.reasoning_tokens };
+            let output = usage.output_tokens.saturating_sub(unsent);
+            // If an answer broke off, its token count may be incomplete, so the estimate is the minimum.
+            return Some((index, usage.input_tokens.saturating_add(output.max(self.tokens(index)))));
+        }
+        None
     }
 }
 
@@ -104,28 +102,32 @@ fn without_unsent_reasoning(message: Cow<'_, Message>) -> Cow<'_, Message> {
 /// Returns whether later requests contain the reasoning of a message. They contain it only in the JSON of the
 /// provider's API.
 fn keeps_reasoning(message: &AssistantMessage) -> bool {
-    message.native.as_ref().is_some_and(|native| {
-        // A response stored by the provider contains its reasoning.
-        native.response_id.is_some() || native.messages.iter().any(has_reasoning)
-    })
+    let Some(native) = &message.native else { return false };
+    // A response stored by the provider contains its reasoning.
+    native.response_id.is_some() || native.messages.iter().any(has_reasoning)
 }
 
 /// Returns whether a message in the JSON of the provider's API contains reasoning, for example a field
 /// `reasoning_content` or a block of the type `thinking`. The arguments of calls are ignored.
 fn has_reasoning(json: &Value) -> bool {
-    let is_reasoning = |name: &str| {
-        ["reasoning", "thinking", "redacted_thinking", "thought"].iter().any(|it| name.starts_with(it))
-    };
     match json {
         Value::Array(items) => items.iter().any(has_reasoning),
-        Value::Object(fields) => fields.iter().any(|(name, value)| match name.as_str() {
-            "type" => value.as_str().is_some_and(is_reasoning),
-            "input" | "args" | "arguments" => false,
-            _ if is_reasoning(name) => !matches!(value, Value::Null | Value::Bool(false)) && value != "",
-            _ => has_reasoning(value),
-        }),
+        Value::Object(fields) => fields.iter().any(|(name, value)| is_reasoning_field(name, value)),
         _ => false,
     }
+}
+
+fn is_reasoning_field(name: &str, value: &Value) -> bool {
+    match name {
+        "type" => value.as_str().is_some_and(is_reasoning),
+        "input" | "args" | "arguments" => false,
+        _ if is_reasoning(name) => !matches!(value, Value::Null | Value::Bool(false)) && value != "",
+        _ => has_reasoning(value),
+    }
+}
+
+fn is_reasoning(name: &str) -> bool {
+    ["reasoning", "thinking", "redacted_thinking", "thought"].iter().any(|start| name.starts_with(start))
 }
 
 #[cfg(test)]

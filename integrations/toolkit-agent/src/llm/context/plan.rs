@@ -30,6 +30,10 @@ pub(super) struct Planner<'a> {
 /// A planned compaction. It still contains the summary of the previous compaction.
 pub(super) struct Plan {
     pub(super) compacted: Compacted,
+    /// The index of the first message that was sent before the compaction.
+    pub(super) first: usize,
+    /// The tokens of the request before the compaction, as counted by the provider if possible.
+    pub(super) tokens_before: u64,
     /// The estimated tokens of the request after the compaction.
     pub(super) tokens: u64,
     /// The estimated tokens divided by the tokens that the provider has counted.
@@ -73,7 +77,7 @@ impl Planner<'_> {
         let old = len.saturating_sub(self.keep_latest);
         state.shorten(old, bounds.target);
         state.drop_results(old, bounds.target);
-        let with_all_messages = must.then(|| state.clone());
+        let with_all_messages = if must { Some(state.clone()) } else { None };
         state.leave_out(old, bounds.target);
         if let Some(earlier) = with_all_messages
             && state.total() > enough
@@ -86,11 +90,16 @@ impl Planner<'_> {
         // Until the window is full, a compaction is made only if it comes close to its target.
         let is_worth = after <= if must { enough } else { bounds.target.midpoint(enough) };
         let is_large = before.saturating_sub(after) >= bounds.start.saturating_sub(bounds.target) / 4;
-        (after < before && (is_worth || must)).then(|| {
-            let mut compacted = state.compacted;
-            compacted.made_at = len;
-            let is_worth_summary = is_worth || is_large || self.is_forced;
-            Plan { compacted, tokens: after, factor, is_worth_summary }
+        if after >= before || !(is_worth || must) {
+            return None;
+        }
+        Some(Plan {
+            compacted: Compacted { made_at: len, ..state.compacted },
+            first: view.start,
+            tokens_before: self.counted,
+            tokens: after,
+            factor,
+            is_worth_summary: is_worth || is_large || self.is_forced,
         })
     }
 
@@ -132,18 +141,18 @@ impl<'a> PlanDraft<'a> {
         let [full, shortened, dropped] = [(0, 0), (usize::MAX, 0), (0, usize::MAX)]
             .map(|(shortened, dropped)| Compacted { shortened, dropped, made_at: 0, ..compacted.clone() });
         let tokens = |index, compacted| Visible { compacted, ..view }.tokens(index);
-        let cost = |index: usize| {
-            let full = tokens(index, &full);
-            match view.messages.get(index) {
-                Some(Message::Tool(_)) => {
-                    Cost { full, shortened: tokens(index, &shortened), dropped: tokens(index, &dropped) }
-                }
-                _ => Cost { full, shortened: full, dropped: full },
+        let mut costs = Vec::with_capacity(view.messages.len().saturating_sub(view.start));
+        let mut messages = 0;
+        for (index, message) in view.messages.iter().enumerate().skip(view.start) {
+            let in_full = tokens(index, &full);
+            let mut cost = Cost { full: in_full, shortened: in_full, dropped: in_full };
+            if matches!(message, Message::Tool(_)) {
+                cost.shortened = tokens(index, &shortened);
+                cost.dropped = tokens(index, &dropped);
             }
-        };
-        let costs: Vec<Cost> = (view.start..view.messages.len()).map(cost).collect();
-        let all = costs.iter().enumerate();
-        let messages = all.map(|(offset, cost)| cost.of(view.start + offset, view.compacted)).sum();
+            messages += cost.of(index, view.compacted);
+            costs.push(cost);
+        }
         Self {
             planner,
             compacted,
@@ -184,8 +193,8 @@ impl<'a> PlanDraft<'a> {
     fn reduce_latest(&mut self, bounds: Bounds, enough: u64) {
         let Planner { view, keep_latest, .. } = self.planner;
         let len = view.messages.len();
-        let is_result = |message: &Message| matches!(message, Message::Tool(_));
-        let latest_turn = view.messages.iter().rposition(is_result).unwrap_or(len);
+        let latest_results = view.messages.iter().rposition(|message| matches!(message, Message::Tool(_)));
+        let latest_turn = latest_results.unwrap_or(len);
         self.shorten(latest_turn, bounds.target);
         self.leave_out(len.saturating_sub(*keep_latest), bounds.target);
         if self.total() > enough {

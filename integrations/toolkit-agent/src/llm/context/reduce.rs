@@ -37,18 +37,22 @@ pub(super) fn replacement(compacted: &Compacted, messages: &[Message]) -> Vec<Co
         text.push_str(&indented(&compacted.summary));
         text.push_str("\n[End of the summary. The user has not written it.]");
     }
-    let kept = compacted.kept.iter().filter_map(|index| match messages.get(*index) {
-        Some(Message::User(message)) => Some(message),
-        _ => None,
-    });
-    let kept: Vec<&UserMessage> = kept.collect();
+    let mut kept: Vec<&UserMessage> = Vec::new();
+    for index in &compacted.kept {
+        if let Some(Message::User(message)) = messages.get(*index) {
+            kept.push(message);
+        }
+    }
     match kept.len() {
         0 => {}
         1 => text.push_str("\n\nThe user's message among them, unchanged:"),
         _ => text.push_str("\n\nThe user's messages among them, unchanged:"),
     }
-    let kept = kept.into_iter().flat_map(|message| message.content.iter().cloned());
-    [Content::Text(text)].into_iter().chain(kept).collect()
+    let mut contents = vec![Content::Text(text)];
+    for message in kept {
+        contents.extend(message.content.iter().cloned());
+    }
+    contents
 }
 
 /// Returns whether a conversation kept by the provider still contains the originals of messages of `agent` that a
@@ -63,15 +67,16 @@ pub(super) fn distrust_server(
     if !matches!(options.server_state, Some(ServerState::Conversation(_))) {
         return false;
     }
-    let differs = |message: &Message| match message {
-        Message::Assistant(said) => said.differs_from_server && !message.is_of_other(agent),
-        _ => false,
-    };
-    let changed =
-        messages.iter().skip(compacted.start).rposition(differs).map(|index| compacted.start + index);
-    let is_changed = compacted.made_at > 0 || changed.is_some();
-    compacted.made_at = compacted.made_at.max(changed.unwrap_or(0));
-    is_changed
+    for (index, message) in messages.iter().enumerate().skip(compacted.start).rev() {
+        if let Message::Assistant(said) = message
+            && said.differs_from_server
+            && !message.is_of_other(agent)
+        {
+            compacted.made_at = compacted.made_at.max(index);
+            return true;
+        }
+    }
+    compacted.made_at > 0
 }
 
 /// Returns the message without the ids of the response and the conversation that the provider has stored. A
@@ -95,12 +100,14 @@ fn with_results(
     message: &ToolMessage,
     change: impl Fn(&ToolResult) -> Option<ToolResult>,
 ) -> Option<Message> {
-    let changed: Vec<Option<ToolResult>> = message.results.iter().map(change).collect();
-    if changed.iter().all(Option::is_none) {
+    let changes: Vec<Option<ToolResult>> = message.results.iter().map(change).collect();
+    if changes.iter().all(Option::is_none) {
         return None;
     }
-    let results = changed.into_iter().zip(&message.results);
-    let results = results.map(|(changed, result)| changed.unwrap_or_else(|| result.clone())).collect();
+    let mut results = Vec::with_capacity(changes.len());
+    for (change, result) in changes.into_iter().zip(&message.results) {
+        results.push(change.unwrap_or_else(|| result.clone()));
+    }
     Some(Message::Tool(ToolMessage::new(results).by(message.agent.as_str())))
 }
 
@@ -124,9 +131,8 @@ fn dropped(result: &ToolResult) -> Option<ToolResult> {
 }
 
 fn has_media(result: &ToolResult) -> bool {
-    let is_media =
-        |content: &Content| matches!(content, Content::Image(_) | Content::Audio(_) | Content::File(_));
-    result.output().is_some_and(|output| output.content().iter().any(is_media))
+    let contents = result.output().map(ToolOutput::content).unwrap_or_default();
+    contents.iter().any(|part| matches!(part, Content::Image(_) | Content::Audio(_) | Content::File(_)))
 }
 
 fn with_text(result: &ToolResult, text: String) -> ToolResult {

@@ -24,13 +24,18 @@ impl LlmAgent {
         answer: &FinalAnswer<'_>,
     ) -> Result<ModelRequest, AgentError> {
         let settings = &self.settings;
-        let session = dispatcher.run_context().and_then(|run| run.session());
-        let session = session.map_or_else(|| Cow::Owned(conversation.session()), Cow::Borrowed);
-        let instructions = InstructionsContext { agent: self.name(), session: &session };
-        let instructions = guarded(|| (settings.instructions)(&instructions)).map_err(|panic| {
-            let name = self.name();
-            AgentError::Other(format!("the instructions function of agent `{name}` has panicked: {panic}"))
-        })?;
+        let session = match dispatcher.run_context().and_then(|run| run.session()) {
+            Some(session) => Cow::Borrowed(session),
+            None => Cow::Owned(conversation.session()),
+        };
+        let context = InstructionsContext { agent: self.name(), session: &session };
+        let instructions = match guarded(|| (settings.instructions)(&context)) {
+            Ok(instructions) => instructions,
+            Err(panic) => {
+                let what = format!("the instructions function of agent `{}`", self.name());
+                return Err(AgentError::Other(format!("{what} has panicked: {panic}")));
+            }
+        };
         let mut compacted = self.compacted(conversation);
         let options = &settings.options;
         let is_changed = distrust_server(&mut compacted, self.name(), conversation.history(), options);

@@ -163,17 +163,18 @@ impl LlmAgent {
         };
         let span = ChatSpan::open(model, request, *streaming, caller);
         // Pinned here, because each function that takes a future by value makes the future of the run larger.
-        let mut response = pin!(self.receive(request, calls, reported, &span));
+        let mut receiving = pin!(self.receive(request, calls, reported, &span));
         let response = match run.0.budget.limits.model_timeout {
-            None => run.until_stopped(response.as_mut()).await,
-            Some(limit) => run.until_stopped(timeout(limit, response.as_mut())).await.map(|response| {
-                response.unwrap_or_else(|_| {
+            None => run.until_stopped(receiving.as_mut()).await.unwrap_or_else(Err),
+            Some(limit) => match run.until_stopped(timeout(limit, receiving.as_mut())).await {
+                Ok(Ok(response)) => response,
+                Ok(Err(_)) => {
                     let text = format!("LLM call timed out after {}s", limit.as_secs_f64());
                     Err(ModelError::new(ModelErrorKind::TimedOut, text).into())
-                })
-            }),
+                }
+                Err(stopped) => Err(stopped),
+            },
         };
-        let response = response.and_then(|response| response);
         let arrived = match &response {
             Ok(response) => Some(response),
             Err(AgentError::Model(error)) => error.partial(),

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::Poll;
 use toolkit_core::{Batch, ToolCall, ToolError, ToolResult};
 use toolkit_llm::{FinishReason, ModelError};
 
@@ -187,9 +187,12 @@ impl TurnCalls<'_> {
         if self.conversation.turn().is_some_and(|turn| turn.end().is_none()) {
             self.conversation.end_message(message.clone(), FinishReason::Interrupted, false);
         }
-        let turn = self.conversation.turn();
-        let pending = |position: &usize| Some((*position, turn?.pending(*position)?.clone()));
-        let pending: Vec<_> = restart.positions.iter().filter_map(pending).collect();
+        let mut pending = Vec::new();
+        for position in &restart.positions {
+            if let Some(reason) = self.conversation.turn().and_then(|turn| turn.pending(*position)) {
+                pending.push((*position, reason.clone()));
+            }
+        }
         for position in &restart.positions {
             if self.conversation.turn().is_some_and(|turn| !turn.has_started(*position)) {
                 // The earlier run may have stopped before it counted the call.
@@ -238,11 +241,11 @@ impl TurnCalls<'_> {
 
     /// Returns the result of a call that has already ended, without waiting. Returns `None` if there is none.
     async fn next_ready(&mut self) -> Option<ToolResult> {
-        let next = |cx: &mut Context<'_>| match Pin::new(&mut self.dispatch.batch).poll_next(cx) {
+        let next = poll_fn(|cx| match Pin::new(&mut self.dispatch.batch).poll_next(cx) {
             Poll::Ready(result) => Poll::Ready(result),
             Poll::Pending => Poll::Ready(None),
-        };
-        let result = poll_fn(next).await?;
+        });
+        let result = next.await?;
         Some(self.received(result))
     }
 

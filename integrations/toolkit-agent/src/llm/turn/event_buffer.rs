@@ -48,15 +48,10 @@ impl EventBuffer {
     /// also before a pause.
     /// Changes no event if the message was already emitted.
     pub(in crate::llm) fn replace_message(&mut self, new: &AssistantMessage) {
-        // Of several calls with one id, each may be the answer.
-        let is_other = |id: &CallId| {
-            let mut of_id = new.calls.iter().filter(|call| call.id == *id).peekable();
-            of_id.peek().is_some() && of_id.all(|call| !new.is_answer(call))
-        };
         self.paused.retain(|event| !matches!(event, RunEvent::Text { .. } | RunEvent::Message { .. }));
         self.events.retain(|event| match event {
             RunEvent::Text { .. } => false,
-            RunEvent::CallArguments { call_id, .. } => is_other(call_id),
+            RunEvent::CallArguments { call_id, .. } => has_other_call(new, call_id),
             _ => true,
         });
         for event in &mut self.events {
@@ -78,6 +73,19 @@ impl EventBuffer {
     pub(in crate::llm) fn clear_all(&mut self) {
         *self = Self::default();
     }
+}
+
+/// Returns whether a call of the message has this id, and none with this id is the answer.
+fn has_other_call(message: &AssistantMessage, id: &CallId) -> bool {
+    let mut has_call = false;
+    // Of several calls with one id, each may be the answer.
+    for call in message.calls.iter().filter(|call| call.id == *id) {
+        if message.is_answer(call) {
+            return false;
+        }
+        has_call = true;
+    }
+    has_call
 }
 
 fn events_of(message: &AssistantMessage, run: &Run) -> impl Iterator<Item = RunEvent> {

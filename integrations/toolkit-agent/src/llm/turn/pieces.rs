@@ -124,15 +124,16 @@ impl Pieces<'_> {
             self.buffer.clear();
             let agent = || agent.to_owned();
             let within = || run.within();
-            let text_of = |text: &String| (!text.is_empty()).then(|| text.clone());
-            if let Some(text) = text_of(&message.reasoning) {
+            if !message.reasoning.is_empty() {
+                let text = message.reasoning.clone();
                 self.buffer.push(RunEvent::Reasoning { agent: agent(), text, within: within() });
             }
             for call in hosted {
                 let call = Box::new(call.clone());
                 self.buffer.push(RunEvent::HostedCall { agent: agent(), call, within: within() });
             }
-            if let Some(text) = text_of(&message.text) {
+            if !message.text.is_empty() {
+                let text = message.text.clone();
                 self.buffer.push(RunEvent::Text { agent: agent(), text, within: within() });
             }
         }

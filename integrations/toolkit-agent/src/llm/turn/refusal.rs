@@ -24,10 +24,10 @@ pub(super) fn refusal(
     if answer.is_in(call) {
         return None;
     }
-    let limit = || {
-        let text = "The limit of tool calls is reached and this one was not run. Answer with what you have.";
-        let error = || ToolError::new(ErrorKind::Denied, text).with_brief("Too many tool calls");
-        (!run.0.budget.take_tool_call()).then(error)
-    };
-    answer.refusal(call, is_repair).or_else(|| repetitions.refusal(call)).or_else(limit)
+    let refusal = answer.refusal(call, is_repair).or_else(|| repetitions.refusal(call));
+    if refusal.is_some() || run.0.budget.take_tool_call() {
+        return refusal;
+    }
+    let text = "The limit of tool calls is reached and this one was not run. Answer with what you have.";
+    Some(ToolError::new(ErrorKind::Denied, text).with_brief("Too many tool calls"))
 }

@@ -34,8 +34,13 @@ impl Restart {
         let calls = &turn.message().calls;
         // Calls after an accepted answer had been started, so they are not refused, even if the answer would
         // be invalid now.
-        let is_invalid = |(position, call)| answer.is_invalid(call) && !turn.has_succeeded(position);
-        let invalid = calls.iter().enumerate().position(is_invalid).unwrap_or(calls.len());
+        let mut invalid = calls.len();
+        for (position, call) in calls.iter().enumerate() {
+            if answer.is_invalid(call) && !turn.has_succeeded(position) {
+                invalid = position;
+                break;
+            }
+        }
         let decisions = &run.0.place.decisions;
         for position in turn.unanswered() {
             let Some(call) = calls.get(position) else { continue };

@@ -11,25 +11,32 @@ pub(super) fn put_first(started: &[ToolCall], calls: &mut Vec<ToolCall>) -> bool
         return false;
     }
     // The model usually repeats the calls in the same order.
-    let is_same = |(one, other): &(&ToolCall, &ToolCall)| one.id == other.id && one.name == other.name;
-    let in_order = started.iter().zip(&*calls).take_while(is_same).count();
+    let mut in_order = 0;
+    for (one, other) in started.iter().zip(&*calls) {
+        if one.id != other.id || one.name != other.name {
+            break;
+        }
+        in_order += 1;
+    }
     let mut missing: HashMap<(&CallId, &str), Cell<usize>> = HashMap::new();
     for call in started.iter().skip(in_order) {
         missing.entry((&call.id, &call.name)).or_default().update(|count| count + 1);
     }
     let count = calls.len();
-    let mut index = 0;
-    calls.retain(|call| {
-        index += 1;
-        let same = missing.get(&(&call.id, call.name.as_str())).filter(|count| count.get() > 0);
-        if let Some(same) = same.filter(|_| index > in_order) {
-            same.update(|count| count - 1);
-            return false;
-        }
-        index > in_order
-    });
+    calls.drain(..in_order);
+    calls.retain(|call| !take_missing(&missing, call));
     calls.splice(..0, started.iter().cloned());
     calls.len() > count
+}
+
+/// Returns whether `missing` counts a call, and counts it no longer.
+fn take_missing(missing: &HashMap<(&CallId, &str), Cell<usize>>, call: &ToolCall) -> bool {
+    let Some(count) = missing.get(&(&call.id, call.name.as_str())) else { return false };
+    if count.get() == 0 {
+        return false;
+    }
+    count.set(count.get() - 1);
+    true
 }
 
 #[cfg(test)]

@@ -60,12 +60,10 @@ pub(super) fn next_step(turn: &Turn, answer: &FinalAnswer<'_>) -> Step {
     if !is_answer {
         return if is_paused { Step::Continue } else { Step::Ask };
     }
-    let text = accepted.unwrap_or_else(|| {
-        if is_text {
-            message.text.clone()
-        } else {
-            results.iter().map(ToolResult::to_text).collect::<Vec<_>>().join("\n")
-        }
-    });
+    let text = match accepted {
+        Some(text) => text,
+        None if is_text => message.text.clone(),
+        None => results.iter().map(ToolResult::to_text).collect::<Vec<_>>().join("\n"),
+    };
     Step::Answer { text, finish, is_accepted }
 }

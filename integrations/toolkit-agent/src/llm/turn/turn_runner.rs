@@ -79,8 +79,11 @@ impl<'a> TurnRunner<'a> {
             self.buffer.push_paused(conversation.unchecked(), self.scope.run);
         }
         // Calls start after the input has passed its checks.
-        let has_begun = |turn: &Turn| !turn.message().calls.is_empty() || turn.end().is_some();
-        if self.answer.is_repair() || self.own_turn(conversation).is_some_and(has_begun) {
+        let has_begun = match self.own_turn(conversation) {
+            Some(turn) => !turn.message().calls.is_empty() || turn.end().is_some(),
+            None => false,
+        };
+        if self.answer.is_repair() || has_begun {
             return Ok(None);
         }
         if let Some(check) = settings.guards.inputs(self.scope, conversation, false) {
@@ -313,12 +316,12 @@ impl<'a> TurnRunner<'a> {
             self.scope.run.save(conversation).await?;
             return Ok(None);
         }
-        let escalate = conversation
-            .turn()
-            .is_some_and(|turn| turn.results().iter().any(|result| result.actions.escalate));
-        let escalate = escalate || conversation.frame().is_some_and(|frame| frame.escalate);
-        let output = AgentOutput { text, agent: self.agent.name().to_owned(), finish, escalate };
-        let output = settings.guards.output(self.scope, conversation, output, &mut self.buffer).await?;
+        let mut escalate = conversation.frame().is_some_and(|frame| frame.escalate);
+        if let Some(turn) = conversation.turn() {
+            escalate |= turn.results().iter().any(|result| result.actions.escalate);
+        }
+        let unchecked = AgentOutput { text, agent: self.agent.name().to_owned(), finish, escalate };
+        let output = settings.guards.output(self.scope, conversation, unchecked, &mut self.buffer).await?;
         self.buffer.emit(self.scope.run);
         if let Some(key) = &settings.output_key {
             conversation.session().apply(&[(key.clone(), Some(output.text.as_str().into()))].into());

@@ -21,10 +21,11 @@ impl RunAgent for LlmAgent {
         run.emit(|| RunEvent::AgentStarted { agent: self.name().to_owned(), within: run.within() });
         let frame = conversation.frame();
         // The run may have stopped after the last turn, or after the agent that has taken over.
-        let answered = frame.and_then(|frame| match frame.transfer {
-            Some(_) => frame.output.clone(),
-            None => frame.answer.clone(),
-        });
+        let answered = match frame {
+            Some(frame) if frame.transfer.is_some() => frame.output.clone(),
+            Some(frame) => frame.answer.clone(),
+            None => None,
+        };
         let is_repair = frame.is_some_and(|frame| frame.is_repair);
         let transferred = frame.and_then(|frame| frame.transfer.clone());
         let is_saved = transferred.is_some();
