@@ -81,8 +81,9 @@ fn distinct<'a>(
 ) -> Vec<String> {
     let mut taken = HashSet::new();
     let mut uses: HashMap<&str, u64> = HashMap::new();
-    let mut distinct = Vec::new();
-    for given in given {
+    let ids = given.into_iter();
+    let mut distinct = Vec::with_capacity(ids.size_hint().0);
+    for given in ids {
         let uses = uses.entry(given).or_default();
         loop {
             let id = match *uses {
