@@ -37,7 +37,7 @@ fn broken_by_text(schema: &Value, text: &str, is_encoding_promised: bool) -> Opt
         let Some(expected) = schema.get(keyword).and_then(Value::as_str) else { continue };
         let fits = match keyword {
             "format" => format::fits(expected, text),
-            "contentEncoding" => !is_encoding_promised || format::decodes(expected, text),
+            "contentEncoding" => !is_encoding_promised || encoding::decodes(expected, text),
             _ => is_match(expected, text) != Some(false),
         };
         if !fits {
