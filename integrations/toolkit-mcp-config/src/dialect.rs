@@ -143,27 +143,52 @@ impl Rules {
 
     /// Returns the rules for a file: those of the program that owns the path, or those that fit the content.
     pub(crate) fn recognise(root: &Node, path: Option<&Path>) -> Option<&'static Self> {
-        let owns = |rules: &&Self| {
-            path.is_some_and(|path| rules.files.split_whitespace().any(|file| path.ends_with(file)))
-        };
-        let owner = RULES.iter().find(owns);
-        let has_servers = |rules: &&Self| rules.servers(root).is_some();
-        owner.filter(has_servers).or_else(|| RULES.iter().find(|rules| rules.fits(root))).or(owner)
+        let mut owner = None;
+        if let Some(path) = path {
+            owner = RULES.iter().find(|rules| rules.owns(path));
+        }
+        if let Some(rules) = owner
+            && rules.servers(root).is_some()
+        {
+            return owner;
+        }
+        RULES.iter().find(|rules| rules.fits(root)).or(owner)
+    }
+
+    /// Returns whether the path is one of the program.
+    fn owns(&self, path: &Path) -> bool {
+        self.files.split_whitespace().any(|file| path.ends_with(file))
     }
 
     /// Returns the table of servers with its path.
     pub(crate) fn servers<'a>(&self, root: &'a Node) -> Option<(&'static str, &'a Node)> {
-        self.containers.split(' ').find_map(|path| Some((path, root.at(path)?)))
+        for path in self.containers.split(' ') {
+            if let Some(servers) = root.at(path) {
+                return Some((path, servers));
+            }
+        }
+        None
     }
 
     fn fits(&self, root: &Node) -> bool {
         let Some((path, servers)) = self.servers(root) else { return false };
-        let entries = servers.members().unwrap_or_default().iter().map(|member| &member.value);
-        let mut places = entries.chain((path != ".").then_some(root));
-        let has = |node: &Node, mark: &str| {
-            let (key, value) = mark.split_once('=').map_or((mark, None), |(key, value)| (key, Some(value)));
-            node.at(key).is_some_and(|found| value.is_none() || found.text().as_deref() == value)
-        };
-        self.marks.is_empty() || places.any(|node| self.marks.split(' ').any(|mark| has(node, mark)))
+        if self.marks.is_empty() || (path != "." && self.is_marked(root)) {
+            return true;
+        }
+        servers.members().unwrap_or_default().iter().any(|member| self.is_marked(&member.value))
+    }
+
+    /// Returns whether a table has a key or a value that marks the dialect.
+    fn is_marked(&self, table: &Node) -> bool {
+        for mark in self.marks.split(' ') {
+            let is_present = match mark.split_once('=') {
+                Some((key, value)) => table.at(key).and_then(Node::text).as_deref() == Some(value),
+                None => table.at(mark).is_some(),
+            };
+            if is_present {
+                return true;
+            }
+        }
+        false
     }
 }

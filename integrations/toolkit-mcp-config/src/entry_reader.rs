@@ -92,9 +92,9 @@ impl<'a> EntryReader<'a> {
                 self.parts.headers.extend(headers);
             }
             Key::HeaderVariables => {
-                let variables = self.map(name, value)?.into_iter();
-                let headers = variables.map(|(header, variable)| (header, "", variable));
-                self.entry.variables.headers.extend(headers);
+                for (header, variable) in self.map(name, value)? {
+                    self.entry.variables.headers.push((header, "", variable));
+                }
             }
             Key::TokenVariable => {
                 let variable = self.string(name, value)?;
@@ -154,8 +154,9 @@ impl<'a> EntryReader<'a> {
     fn tool_switches(&mut self, value: &Node) -> Read<()> {
         let mut switches = Vec::new();
         for Member { key, value: tool, .. } in value.members().unwrap_or_default() {
-            let known = |setting: &Member| ["enabled", "approval_mode"].contains(&setting.key.as_str());
-            let is_known = tool.members().unwrap_or_default().iter().all(known);
+            let settings = tool.members().unwrap_or_default();
+            let is_known =
+                settings.iter().all(|setting| matches!(setting.key.as_str(), "enabled" | "approval_mode"));
             match &tool.get("enabled").unwrap_or(tool).tree {
                 Tree::Flag(is_on) if is_known => switches.push((key.clone(), *is_on)),
                 Tree::Table(_) if is_known => {}
@@ -175,7 +176,8 @@ impl<'a> EntryReader<'a> {
             Tree::Text(_) => vec![self.string(name, value)?],
             _ => self.strings(name, value)?,
         };
-        Ok(names.iter().filter_map(|name| name.split('(').next()).map(str::to_owned).collect())
+        let before_arguments = names.iter().filter_map(|name| name.split('(').next());
+        Ok(before_arguments.map(str::to_owned).collect())
     }
 
     fn timeout(&mut self, key: Key, member: &Member) -> Read<()> {
@@ -187,8 +189,11 @@ impl<'a> EntryReader<'a> {
         };
         if value.members().is_some() {
             for part in ["startup", "request"] {
-                let time = value.get(part).map(|value| self.number(part, value)).transpose()?;
-                self.limit(part == "startup", time.unwrap_or_default() / 1_000.0);
+                let time = match value.get(part) {
+                    Some(value) => self.number(part, value)?,
+                    None => 0.0,
+                };
+                self.limit(part == "startup", time / 1_000.0);
             }
             return Ok(());
         }
@@ -222,20 +227,27 @@ impl<'a> EntryReader<'a> {
 
     /// Reads a list of strings. An item may be a table with a name.
     fn strings(&self, name: &str, value: &Node) -> Read<Vec<String>> {
-        let items = self.expect(name, value, value.items(), "a list")?;
-        let items = items.iter().filter(|item| !item.is_null());
-        items.map(|item| self.string(name, item.get("name").unwrap_or(item))).collect()
+        let mut strings = Vec::new();
+        for item in self.expect(name, value, value.items(), "a list")? {
+            if !item.is_null() {
+                strings.push(self.string(name, item.get("name").unwrap_or(item))?);
+            }
+        }
+        Ok(strings)
     }
 
     fn map(&self, name: &str, value: &Node) -> Read<BTreeMap<String, String>> {
-        let members = self.expect(name, value, value.members(), "an object")?.iter();
-        let members = members.filter(|member| !member.value.is_null());
-        members.map(|member| Ok((member.key.clone(), self.string(&member.key, &member.value)?))).collect()
+        let mut strings = BTreeMap::new();
+        for Member { key, value, .. } in self.expect(name, value, value.members(), "an object")? {
+            if !value.is_null() {
+                strings.insert(key.clone(), self.string(key, value)?);
+            }
+        }
+        Ok(strings)
     }
 
     fn expect<T>(&self, name: &str, value: &Node, found: Option<T>, expected: &str) -> Read<T> {
-        let mistyped = || self.fault(value, format!("`{name}` must be {expected}, not {}", value.kind()));
-        found.ok_or_else(mistyped)
+        found.ok_or_else(|| self.fault(value, format!("`{name}` must be {expected}, not {}", value.kind())))
     }
 
     fn issue(&mut self, member: &Member, text: &str) {

@@ -108,7 +108,11 @@ pub(crate) fn apply<'a>(
         match rule.effect(value) {
             Effect::Nothing => {}
             Effect::Unknown => unknown.push((*path, value)),
-            Effect::NoServers => servers.iter_mut().for_each(|server| server.is_disabled = true),
+            Effect::NoServers => {
+                for server in &mut *servers {
+                    server.is_disabled = true;
+                }
+            }
             Effect::Servers { names, are_allowed } => {
                 for server in &mut *servers {
                     server.is_disabled |= names.contains(&server.name) != are_allowed;
@@ -117,9 +121,11 @@ pub(crate) fn apply<'a>(
             Effect::Tools { rules, otherwise } => {
                 for server in &mut *servers {
                     let prefixes = prefixes(dialect, &server.name);
-                    let rules =
-                        rules.iter().map(|(name, is_offered)| (of_server(name, &prefixes), *is_offered));
-                    server.tools.switch(prefixes.clone(), rules.collect(), otherwise);
+                    let mut own_rules = Vec::new();
+                    for (name, is_offered) in &rules {
+                        own_rules.push((of_server(name, &prefixes), *is_offered));
+                    }
+                    server.tools.switch(prefixes, own_rules, otherwise);
                 }
             }
         }
@@ -131,7 +137,11 @@ pub(crate) fn apply<'a>(
 /// paths. Tables are searched that have a rule or the servers in them.
 pub(crate) fn unread<'a>(dialect: Dialect, root: &'a Node, container: &str) -> Vec<(String, &'a Member)> {
     let mut read: Vec<&str> = vec![container];
-    read.extend(RULES.iter().filter(|(of, ..)| *of == dialect).map(|(_, path, _)| *path));
+    for (of, path, _) in RULES {
+        if *of == dialect {
+            read.push(path);
+        }
+    }
     let mut found = Vec::new();
     if container != "." {
         search(root, "", &read, &mut found);
@@ -156,9 +166,11 @@ fn search<'a>(table: &'a Node, above: &str, read: &[&str], found: &mut Vec<(Stri
 
 /// Returns what a dialect puts before the names of a server's tools. Programs replace characters that a name cannot have.
 fn prefixes(dialect: Dialect, server: &str) -> Vec<String> {
-    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    let cleaned = server.replace(|c| !is_word(c), "_");
-    let spellings = SPELLINGS.iter().find(|(of, _)| *of == dialect).map_or(".", |(_, spellings)| spellings);
+    let cleaned = server.replace(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_'), "_");
+    let spellings = match SPELLINGS.iter().find(|(of, _)| *of == dialect) {
+        Some((_, spellings)) => spellings,
+        None => ".",
+    };
     let mut prefixes = Vec::new();
     for spelling in spellings.split(' ') {
         for name in [server, &cleaned] {
@@ -180,32 +192,36 @@ fn of_server(name: &str, prefixes: &[String]) -> String {
 
 impl FileRule {
     fn effect(self, value: &Node) -> Effect {
-        let effect = match self {
-            Self::AllowedServers | Self::DeniedServers => {
-                names(value).map(|names| Effect::Servers { names, are_allowed: self == Self::AllowedServers })
-            }
-            Self::AllowedTools | Self::DeniedTools => names(value).map(|names| {
-                let is_allowed = self == Self::AllowedTools;
-                let rules = names.iter().filter_map(|name| name.split('(').next());
-                let rules = rules.map(|name| (name.to_owned(), is_allowed)).collect();
-                Effect::Tools { rules, otherwise: !is_allowed }
-            }),
+        self.known_effect(value).unwrap_or(Effect::Unknown)
+    }
+
+    /// Returns the effect of the rule, or `None` if the value does not have its form.
+    fn known_effect(self, value: &Node) -> Option<Effect> {
+        match self {
+            Self::AllowedServers => Some(Effect::Servers { names: names(value)?, are_allowed: true }),
+            Self::DeniedServers => Some(Effect::Servers { names: names(value)?, are_allowed: false }),
+            Self::AllowedTools => listed_tools(value, true),
+            Self::DeniedTools => listed_tools(value, false),
             Self::Switches => switches(value),
             Self::Decisions => decisions(value),
             Self::Defaults => defaults(value),
-            Self::Servers => {
-                is_on(value).map(|is_on| if is_on { Effect::Nothing } else { Effect::NoServers })
-            }
-            Self::NoServers => {
-                is_on(value).map(|is_on| if is_on { Effect::NoServers } else { Effect::Nothing })
-            }
-            Self::Rejections => {
-                value.items().filter(|items| items.iter().all(is_allowing)).map(|_| Effect::Nothing)
-            }
+            Self::Servers => Some(if is_on(value)? { Effect::Nothing } else { Effect::NoServers }),
+            Self::NoServers => Some(if is_on(value)? { Effect::NoServers } else { Effect::Nothing }),
+            Self::Rejections if value.items()?.iter().all(is_allowing) => Some(Effect::Nothing),
+            Self::Rejections => None,
             Self::OfOtherParts => Some(Effect::Nothing),
-        };
-        effect.unwrap_or(Effect::Unknown)
+        }
     }
+}
+
+/// Reads a list of the only tools that are allowed, or of tools that are not.
+fn listed_tools(value: &Node, is_allowed: bool) -> Option<Effect> {
+    let mut rules = Vec::new();
+    for name in names(value)? {
+        let tool = name.split('(').next().unwrap_or_default();
+        rules.push((tool.to_owned(), is_allowed));
+    }
+    Some(Effect::Tools { rules, otherwise: !is_allowed })
 }
 
 /// Returns the names in a list. A name may be alone in a table, as `serverName`.
@@ -273,10 +289,10 @@ fn defaults(value: &Node) -> Option<Effect> {
     for tool in value.get("tools").map_or(Some(&[][..]), Node::members)? {
         let settings = tool.value.members()?;
         let own = tool.value.get("default").map_or(otherwise, is_offered);
-        let denies = |part: &Member| part.key == "always_deny" && !part.value.is_off();
-        rules.push((tool.key.clone(), own && !settings.iter().any(denies)));
+        let is_denied = settings.iter().any(|part| part.key == "always_deny" && !part.value.is_off());
+        rules.push((tool.key.clone(), own && !is_denied));
     }
-    value.members().map(|_| Effect::Tools { rules, otherwise })
+    if value.members().is_some() { Some(Effect::Tools { rules, otherwise }) } else { None }
 }
 
 fn is_allowing(rule: &Node) -> bool {

@@ -86,9 +86,12 @@ const PARTS: &str = "mcp tool server agent chat";
 impl Key {
     /// Returns the meaning of a key, or `None` if it is not known.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
-        let spelled = KEYS.iter().find(|(_, names)| names.split(' ').any(|known| known == name));
-        let restricts = || contains(name, RESTRICTIONS).then_some(Self::Restricting);
-        spelled.map(|(key, _)| *key).or_else(restricts)
+        for (key, names) in KEYS {
+            if names.split(' ').any(|known| known == name) {
+                return Some(*key);
+            }
+        }
+        if contains(name, RESTRICTIONS) { Some(Self::Restricting) } else { None }
     }
 }
 

@@ -4,6 +4,7 @@ use crate::config_error::ConfigError;
 use jsonc_parser::ast::{ObjectProp, ObjectPropName, Value};
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+use std::ops::Range;
 use toml_edit::{Document, Item, TableLike};
 
 /// A value with its place, as the byte offset in the file.
@@ -89,21 +90,32 @@ impl Node {
 
     /// Returns the value behind a path of keys, such as `mcp/servers`; `.` is the value itself.
     pub(crate) fn at(&self, path: &str) -> Option<&Self> {
-        let mut keys = path.split('/').filter(|key| *key != ".");
-        keys.try_fold(self, |node, key| node.get(key))
+        let mut node = self;
+        for key in path.split('/') {
+            if key != "." {
+                node = node.get(key)?;
+            }
+        }
+        Some(node)
     }
 
     /// Returns the value of a key. Null is no value.
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         let found = self.members()?.iter().rfind(|member| member.key == key)?;
-        Some(&found.value).filter(|value| !value.is_null())
+        if found.value.is_null() { None } else { Some(&found.value) }
     }
 }
 
 /// Returns the members with a value, each with whether a later member replaces it.
-pub(crate) fn members_with_value(members: &[Member]) -> impl Iterator<Item = (bool, &Member)> {
-    let valued = members.iter().enumerate().filter(|(_, member)| !member.value.is_null());
-    valued.map(|(at, member)| (members[at + 1..].iter().any(|later| later.key == member.key), member))
+pub(crate) fn members_with_value(members: &[Member]) -> Vec<(bool, &Member)> {
+    let mut with_value = Vec::new();
+    for (at, member) in members.iter().enumerate() {
+        if !member.value.is_null() {
+            let is_replaced = members[at + 1..].iter().any(|later| later.key == member.key);
+            with_value.push((is_replaced, member));
+        }
+    }
+    with_value
 }
 
 /// Parses a file: JSON with comments, or TOML, which begins with a key, a table or a comment of its own.
@@ -112,18 +124,27 @@ pub(crate) fn members_with_value(members: &[Member]) -> impl Iterator<Item = (bo
 /// [`ConfigError`] if the text is neither JSON nor TOML.
 pub(crate) fn parse(text: &str) -> Result<Node, ConfigError> {
     if text.trim_start().starts_with(['{', '/']) {
-        let parsed = parse_to_ast(text, &CollectOptions::default(), &options());
-        let parsed = parsed.map_err(|error| {
-            let message = format!("the file is not valid JSON: {}", error.kind());
-            ConfigError::at(text, error.range().start, "", message)
-        })?;
-        return parsed.value.map(json).ok_or_else(|| ConfigError::at(text, 0, "", "the file has no value"));
+        return parse_json(text);
     }
-    let document = Document::parse(text).map_err(|error| {
-        let message = format!("the file is neither a JSON object nor valid TOML: {}", error.message());
-        ConfigError::at(text, error.span().unwrap_or_default().start, "", message)
-    })?;
-    Ok(Node { offset: 0, tree: toml_table(document.as_table()) })
+    match Document::parse(text) {
+        Ok(document) => Ok(Node { offset: 0, tree: toml_table(document.as_table()) }),
+        Err(error) => {
+            let message = format!("the file is neither a JSON object nor valid TOML: {}", error.message());
+            Err(ConfigError::at(text, error.span().unwrap_or_default().start, "", message))
+        }
+    }
+}
+
+fn parse_json(text: &str) -> Result<Node, ConfigError> {
+    match parse_to_ast(text, &CollectOptions::default(), &options()) {
+        Ok(parsed) => {
+            parsed.value.map(json).ok_or_else(|| ConfigError::at(text, 0, "", "the file has no value"))
+        }
+        Err(error) => {
+            let message = format!("the file is not valid JSON: {}", error.kind());
+            Err(ConfigError::at(text, error.range().start, "", message))
+        }
+    }
 }
 
 /// Returns the options of the parser of JSON: its extensions are allowed, but no comma is missing.
@@ -133,37 +154,44 @@ pub(crate) fn options() -> ParseOptions {
 
 fn json(value: Value<'_>) -> Node {
     let offset = value.start();
-    let member = |property: ObjectProp<'_>| Member {
-        offset: property.start(),
-        key: match property.name {
-            ObjectPropName::String(name) => name.value.into_owned(),
-            ObjectPropName::Word(name) => name.value.to_owned(),
-        },
-        value: json(property.value),
-    };
     let tree = match value {
         Value::StringLit(text) => Tree::Text(text.value.into_owned()),
         Value::NumberLit(number) => Tree::Number(number.value.to_owned()),
         Value::BooleanLit(flag) => Tree::Flag(flag.value),
-        Value::Object(object) => Tree::Table(object.properties.into_iter().map(member).collect()),
+        Value::Object(object) => Tree::Table(object.properties.into_iter().map(json_member).collect()),
         Value::Array(array) => Tree::List(array.elements.into_iter().map(json).collect()),
         Value::NullKeyword(_) => Tree::Null,
     };
     Node { offset, tree }
 }
 
+fn json_member(property: ObjectProp<'_>) -> Member {
+    Member {
+        offset: property.start(),
+        key: match property.name {
+            ObjectPropName::String(name) => name.value.into_owned(),
+            ObjectPropName::Word(name) => name.value.to_owned(),
+        },
+        value: json(property.value),
+    }
+}
+
+fn start(span: Option<Range<usize>>, otherwise: usize) -> usize {
+    span.map_or(otherwise, |span| span.start)
+}
+
 fn toml_table(table: &dyn TableLike) -> Tree {
-    let members = table.iter().map(|(key, item)| {
-        let span = table.get_key_value(key).and_then(|(key, _)| key.span());
-        let offset = span.map_or(0, |span| span.start);
-        Member { key: key.to_owned(), offset, value: toml_item(item, offset) }
-    });
-    Tree::Table(members.collect())
+    let mut members = Vec::new();
+    for (key, item) in table.iter() {
+        let offset = start(table.get_key_value(key).and_then(|(key, _)| key.span()), 0);
+        members.push(Member { key: key.to_owned(), offset, value: toml_item(item, offset) });
+    }
+    Tree::Table(members)
 }
 
 /// Returns the value of an item. A table without a header of its own is at the place of its key.
 fn toml_item(item: &Item, offset_of_key: usize) -> Node {
-    let offset = item.span().map_or(offset_of_key, |span| span.start);
+    let offset = start(item.span(), offset_of_key);
     let tree = match item {
         Item::None => Tree::Null,
         Item::Value(value) => return toml_value(value, offset),
@@ -176,7 +204,7 @@ fn toml_item(item: &Item, offset_of_key: usize) -> Node {
 }
 
 fn toml_value(value: &toml_edit::Value, offset_of_key: usize) -> Node {
-    let offset = value.span().map_or(offset_of_key, |span| span.start);
+    let offset = start(value.span(), offset_of_key);
     let tree = match value {
         toml_edit::Value::String(text) => Tree::Text(text.value().clone()),
         toml_edit::Value::Integer(number) => Tree::Number(number.value().to_string()),

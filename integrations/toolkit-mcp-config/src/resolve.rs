@@ -49,31 +49,37 @@ impl ServerEntry {
         let text = |text: &String| variables.expand(text, lookup);
         match &self.transport {
             ServerTransport::Command { program, args, env, cwd } => {
-                let passed = variables.passed.iter().filter_map(|name| Some((name.clone(), lookup(name)?)));
-                let mut set: BTreeMap<String, String> = passed.collect();
+                let mut set = BTreeMap::new();
+                for name in &variables.passed {
+                    if let Some(value) = lookup(name) {
+                        set.insert(name.clone(), value);
+                    }
+                }
                 if let Some(path) = &variables.env_file {
                     set.extend(variables.env_file(&text(path)?, lookup)?);
                 }
                 for (name, value) in env {
                     set.insert(name.clone(), text(value)?);
                 }
-                let text = |text: &String| variables.expand_with(text, &set, lookup);
-                let program = text(program)?;
+                let expanded = |text: &String| variables.expand_with(text, &set, lookup);
+                let program = expanded(program)?;
                 let is_name = !program.contains(['/', '\\']);
                 Ok(ServerTransport::Command {
                     program: if is_name { program } else { variables.path(&program, lookup) },
-                    args: args.iter().map(text).collect::<Result<_, _>>()?,
-                    cwd: cwd.as_ref().map(text).transpose()?.map(|path| variables.path(&path, lookup)),
+                    args: args.iter().map(expanded).collect::<Result<_, _>>()?,
+                    cwd: cwd.as_ref().map(expanded).transpose()?.map(|path| variables.path(&path, lookup)),
                     env: set,
                 })
             }
             ServerTransport::Http { url, headers } => {
                 // A variable that no text needs may be without a value.
-                let own =
-                    variables.own.iter().filter_map(|(name, value)| Some((name.clone(), text(value).ok()?)));
-                let own = own.collect();
-                let text = |text: &String| variables.expand_with(text, &own, lookup);
-                let sent_to = text(url)?;
+                let mut own = BTreeMap::new();
+                for (name, value) in &variables.own {
+                    if let Ok(value) = text(value) {
+                        own.insert(name.clone(), value);
+                    }
+                }
+                let sent_to = variables.expand_with(url, &own, lookup)?;
                 if origin(&variables.with_defaults(url, VALUE)?) != origin(&sent_to) {
                     return Err(
                         "a variable changes the host of the URL; write the host into the file".to_owned()
@@ -88,7 +94,7 @@ impl ServerEntry {
                     }
                 }
                 for (name, value) in headers {
-                    sent.insert(name.clone(), text(value)?);
+                    sent.insert(name.clone(), variables.expand_with(value, &own, lookup)?);
                 }
                 Ok(ServerTransport::Http { url: sent_to, headers: sent })
             }

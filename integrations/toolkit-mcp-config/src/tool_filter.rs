@@ -25,16 +25,23 @@ struct ToolList {
     otherwise: bool,
 }
 
+impl ToolList {
+    fn permits(&self, tool: &str) -> bool {
+        let names: Vec<String> = self.prefixes.iter().map(|prefix| format!("{prefix}{tool}")).collect();
+        for (pattern, is_permitted) in self.rules.iter().rev() {
+            if names.iter().any(|name| matches(pattern, name)) {
+                return *is_permitted;
+            }
+        }
+        self.otherwise
+    }
+}
+
 impl ServerToolFilter {
     /// Returns whether the file permits a tool, by the name that the server gives it.
     #[must_use]
     pub fn permits(&self, tool: &str) -> bool {
-        self.0.iter().all(|list| {
-            let names: Vec<String> = list.prefixes.iter().map(|prefix| format!("{prefix}{tool}")).collect();
-            let is_for = |pattern: &str| names.iter().any(|name| matches(pattern, name));
-            let rule = list.rules.iter().rfind(|(pattern, _)| is_for(pattern));
-            rule.map_or(list.otherwise, |(_, is_permitted)| *is_permitted)
-        })
+        self.0.iter().all(|list| list.permits(tool))
     }
 
     /// Returns whether the file has no list of tools.

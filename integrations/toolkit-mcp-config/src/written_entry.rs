@@ -40,8 +40,8 @@ impl Written {
         match self {
             Self::Text(text) => node.text().as_ref() == Some(text),
             Self::List(items) => {
-                let texts = node.items().map(|items| items.iter().map(Node::text));
-                texts.is_some_and(|texts| texts.eq(items.iter().cloned().map(Some)))
+                let Some(own) = node.items() else { return false };
+                own.iter().map(Node::text).eq(items.iter().cloned().map(Some))
             }
             Self::Table(table) => {
                 let own = node.members().unwrap_or_default();
@@ -160,9 +160,14 @@ impl OldEntry {
 }
 
 /// Returns the members of a table that are texts.
-fn texts(table: &Node) -> impl Iterator<Item = (String, String)> {
-    let members = table.members().unwrap_or_default().iter();
-    members.filter_map(|member| Some((member.key.clone(), member.value.text()?)))
+fn texts(table: &Node) -> Vec<(String, String)> {
+    let mut texts = Vec::new();
+    for member in table.members().unwrap_or_default() {
+        if let Some(text) = member.value.text() {
+            texts.push((member.key.clone(), text));
+        }
+    }
+    texts
 }
 
 /// Returns the keys and values of a transport in a dialect.
@@ -180,7 +185,9 @@ fn members(dialect: Dialect, transport: &ServerTransport) -> Vec<(&'static str, 
     let mut members = Vec::new();
     match transport {
         ServerTransport::Command { program, args, env, cwd } => {
-            members.extend(kinds.map(|[key, command, _]| (key, text(command))));
+            if let Some([key, command, _]) = kinds {
+                members.push((key, text(command)));
+            }
             let env = Written::Table(env.clone());
             if dialect == Dialect::OpenCode {
                 let command = [std::slice::from_ref(program), args].concat();
@@ -189,10 +196,14 @@ fn members(dialect: Dialect, transport: &ServerTransport) -> Vec<(&'static str, 
                 let args = Written::List(args.clone());
                 members.extend([("command", text(program)), ("args", args), ("env", env)]);
             }
-            members.extend(cwd.as_deref().map(|cwd| ("cwd", text(cwd))));
+            if let Some(folder) = cwd {
+                members.push(("cwd", text(folder)));
+            }
         }
         ServerTransport::Http { url, headers } => {
-            members.extend(kinds.map(|[key, _, kind]| (key, text(kind))));
+            if let Some([key, _, kind]) = kinds {
+                members.push((key, text(kind)));
+            }
             let (url_key, headers_key) = match dialect {
                 Dialect::GeminiCli => ("httpUrl", "headers"),
                 Dialect::Windsurf => ("serverUrl", "headers"),

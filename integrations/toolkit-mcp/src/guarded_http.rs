@@ -33,9 +33,8 @@ impl GuardedHttp {
     }
 
     pub(crate) fn permits(&self, url: &str) -> bool {
-        parse_url(url).is_ok_and(|url| {
-            url.scheme_str() == Some("https") || (self.permits_loopback && is_loopback(&url))
-        })
+        let Ok(url) = parse_url(url) else { return false };
+        url.scheme_str() == Some("https") || (self.permits_loopback && is_loopback(&url))
     }
 
     /// Sends a request.

@@ -56,7 +56,10 @@ struct OpenRequest {
 impl RequestSpan {
     /// Opens the span of a request. `facts` is called only if there is a subscriber.
     pub(crate) fn open<'a>(facts: impl FnOnce() -> RequestFacts<'a>) -> Self {
-        Self(is_observed().then(|| Box::new(OpenRequest::new(facts()))))
+        if !is_observed() {
+            return Self(None);
+        }
+        Self(Some(Box::new(OpenRequest::new(facts()))))
     }
 
     /// Adds the id of the request.
@@ -98,7 +101,10 @@ impl OpenRequest {
             RequestTarget::Resource(uri) => [None, None, Some(uri)],
         };
         // A URI is no part of the name of a span, because there are too many.
-        let name = tool.or(prompt).map_or_else(|| method.to_owned(), |target| format!("{method} {target}"));
+        let name = match tool.or(prompt) {
+            Some(target) => format!("{method} {target}"),
+            None => method.to_owned(),
+        };
         let kind = if is_client { "client" } else { "server" };
         let span = span!(
             "mcp_request",
@@ -156,22 +162,25 @@ impl OpenRequest {
     fn measure(&self, code: Option<&str>, error: Option<&str>) {
         let seconds = self.started.elapsed().as_secs_f64();
         let is_known = self.is_client || code.is_none();
-        let known = |name: &'_ Option<String>| {
-            name.as_ref().map(|name| if is_known { name.clone() } else { "_OTHER".to_owned() })
-        };
+        let [tool, prompt] = [&self.tool, &self.prompt].map(|name| measured_name(name.as_deref(), is_known));
         measure!(
             "histogram.mcp.client.operation.duration" = self.is_client.then_some(seconds),
             "histogram.mcp.server.operation.duration" = (!self.is_client).then_some(seconds),
             "mcp.method.name" = self.method,
             "mcp.protocol.version" = self.protocol,
             "gen_ai.operation.name" = self.tool.as_ref().map(|_| "execute_tool"),
-            "gen_ai.tool.name" = known(&self.tool),
-            "gen_ai.prompt.name" = known(&self.prompt),
+            "gen_ai.tool.name" = tool,
+            "gen_ai.prompt.name" = prompt,
             "network.transport" = self.transport,
             "rpc.response.status_code" = code,
             "error.type" = error,
         );
     }
+}
+
+/// Returns the name in a measurement, or `_OTHER` for a name that may be unknown.
+fn measured_name(name: Option<&str>, is_known: bool) -> Option<&str> {
+    if is_known { name } else { name.and(Some("_OTHER")) }
 }
 
 impl Drop for OpenRequest {

@@ -134,8 +134,8 @@ fn is_token(character: char) -> bool {
 /// Returns whether `data` is standard Base64 with padding.
 fn is_base64(data: &str) -> bool {
     let digits = data.trim_end_matches('=');
-    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
-    data.len().is_multiple_of(4) && data.len() - digits.len() <= 2 && digits.bytes().all(is_digit)
+    let is_padded = data.len().is_multiple_of(4) && data.len() - digits.len() <= 2;
+    is_padded && digits.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
 }
 
 #[cfg(test)]

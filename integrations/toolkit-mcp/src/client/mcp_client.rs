@@ -198,9 +198,13 @@ impl McpClient {
 
     /// Returns the current connection.
     pub(super) fn session(&self) -> Result<Arc<Session>, McpError> {
-        self.0.session().map_err(|error| {
-            McpError::new(McpErrorKind::Connection, format!("the client is not connected: {error}"))
-        })
+        match self.0.session() {
+            Ok(session) => Ok(session),
+            Err(error) => {
+                let text = format!("the client is not connected: {error}");
+                Err(McpError::new(McpErrorKind::Connection, text))
+            }
+        }
     }
 
     /// Adds the name of the server to the error of a request.
@@ -317,8 +321,8 @@ impl ClientState {
         }
         // The tool may have changed, and may need approval.
         let (tool, arguments) = self.prepare(call)?;
-        let session = self.session().map_err(refused)?;
-        RemoteCall::new(&session, &tool, context).run(arguments).await
+        let renewed = self.session().map_err(refused)?;
+        RemoteCall::new(&renewed, &tool, context).run(arguments).await
     }
 
     /// Returns the connection, or the reason why there is none.
@@ -333,12 +337,16 @@ impl ClientState {
     /// Waits for a connection that `is_wanted` accepts. Returns `false` if no connection will follow.
     async fn connected(&self, is_wanted: impl Fn(&Arc<Session>) -> bool) -> bool {
         let mut link = self.link.subscribe();
-        let state = link.wait_for(|link| match link {
-            Link::Up(session) => is_wanted(session),
-            Link::Starting | Link::Down(_) => false,
-            Link::Closed(_) => true,
-        });
-        state.await.is_ok_and(|link| matches!(&*link, Link::Up(_)))
+        loop {
+            match &*link.borrow_and_update() {
+                Link::Up(session) if is_wanted(session) => return true,
+                Link::Closed(_) => return false,
+                Link::Up(_) | Link::Starting | Link::Down(_) => {}
+            }
+            if link.changed().await.is_err() {
+                return false;
+            }
+        }
     }
 }
 

@@ -6,12 +6,13 @@ mod subscription;
 pub use resource_tools::McpResourceTools;
 pub use subscription::McpSubscription;
 
+use super::connection::{ListedPage, PageParams};
 use super::content::{embedded, resource_text};
 use super::mcp_client::McpClient;
 use crate::mcp_error::{McpError, McpErrorKind};
 use crate::request_span::RequestTarget;
 use rmcp::RoleClient;
-use rmcp::model::{ReadResourceRequestParams, ReadResourceResponse, Resource, ResourceTemplate};
+use rmcp::model::{ReadResourceRequestParams, ReadResourceResponse, Resource};
 use rmcp::service::Peer;
 use toolkit_core::Content;
 
@@ -42,12 +43,11 @@ impl McpClient {
     /// # Errors
     /// [`McpError`] if the client is not connected, or if the server refuses the list.
     pub async fn resources(&self) -> Result<Vec<McpResource>, McpError> {
-        let page = async |peer: Peer<RoleClient>, page| {
-            let page = peer.list_resources(page).await?;
-            let resources = page.resources.into_iter().map(|resource| self.resource(resource)).collect();
-            Ok((resources, page.next_cursor))
+        let resources = async {
+            let session = self.session()?;
+            session.list_all("resources/list", |peer, page| self.resource_page(peer, page)).await
         };
-        self.named(async { self.session()?.list_all("resources/list", page).await }).await
+        self.named(resources).await
     }
 
     /// Lists the templates of resources. At most [as many as tools](super::McpLimits::tools) are returned.
@@ -55,18 +55,11 @@ impl McpClient {
     /// # Errors
     /// [`McpError`] if the client is not connected, or if the server refuses the list.
     pub async fn resource_templates(&self) -> Result<Vec<McpResource>, McpError> {
-        let as_resource = |template: ResourceTemplate| {
-            let mut resource = Resource::new(template.uri_template, template.name);
-            resource.title = template.title;
-            resource.description = template.description;
-            resource.mime_type = template.mime_type;
-            self.resource(resource)
+        let templates = async {
+            let session = self.session()?;
+            session.list_all("resources/templates/list", |peer, page| self.template_page(peer, page)).await
         };
-        let page = async |peer: Peer<RoleClient>, page| {
-            let page = peer.list_resource_templates(page).await?;
-            Ok((page.resource_templates.into_iter().map(as_resource).collect(), page.next_cursor))
-        };
-        self.named(async { self.session()?.list_all("resources/templates/list", page).await }).await
+        self.named(templates).await
     }
 
     /// Reads a resource, such as one that a link in a result names.
@@ -87,6 +80,25 @@ impl McpClient {
             return Ok(contents.pop().map(resource_text).into_iter().collect());
         }
         Ok(contents.into_iter().map(embedded).collect())
+    }
+
+    async fn resource_page(&self, peer: Peer<RoleClient>, params: PageParams) -> ListedPage<McpResource> {
+        let page = peer.list_resources(params).await?;
+        let resources = page.resources.into_iter().map(|resource| self.resource(resource)).collect();
+        Ok((resources, page.next_cursor))
+    }
+
+    async fn template_page(&self, peer: Peer<RoleClient>, params: PageParams) -> ListedPage<McpResource> {
+        let page = peer.list_resource_templates(params).await?;
+        let mut templates = Vec::new();
+        for template in page.resource_templates {
+            let mut resource = Resource::new(template.uri_template, template.name);
+            resource.title = template.title;
+            resource.description = template.description;
+            resource.mime_type = template.mime_type;
+            templates.push(self.resource(resource));
+        }
+        Ok((templates, page.next_cursor))
     }
 
     fn resource(&self, resource: Resource) -> McpResource {

@@ -16,9 +16,14 @@ pub(super) fn endpoint(
     let refused = |text: String| McpError::new(McpErrorKind::Config, text);
     match server.resolve(lookup).map_err(|fault| refused(fault.to_string()))? {
         ServerTransport::Command { program, args, env, cwd, .. } => {
-            let command = McpCommand::new(program).args(args);
-            let command = env.into_iter().fold(command, |command, (name, value)| command.env(name, value));
-            Ok(cwd.into_iter().fold(command, McpCommand::current_dir).into())
+            let mut command = McpCommand::new(program).args(args);
+            for (name, value) in env {
+                command = command.env(name, value);
+            }
+            if let Some(directory) = cwd {
+                command = command.current_dir(directory);
+            }
+            Ok(command.into())
         }
         ServerTransport::Http { url, headers, .. } => {
             url_endpoint(url, headers).map_err(|error| error.of_server(&server.name))

@@ -124,15 +124,17 @@ impl McpServers {
         let namespaces = namespaces(config.servers().iter().map(|server| server.name.as_str()));
         for server in config.servers().iter().filter(|server| !server.is_disabled) {
             let name = server.name.as_str();
-            let built = builder(server, &namespaces[name], &lookup);
-            let started = built.and_then(|builder| {
-                let builder = change(name, builder.counted_in(total.clone()));
-                builder.start().map_err(|error| error.of_server(name))
-            });
+            let started = match builder(server, &namespaces[name], &lookup) {
+                Ok(builder) => change(name, builder.counted_in(total.clone())).start(),
+                Err(error) => {
+                    servers.fail(name, error);
+                    continue;
+                }
+            };
             let client = match started {
                 Ok(client) => client,
                 Err(error) => {
-                    servers.fail(name, error);
+                    servers.fail(name, error.of_server(name));
                     continue;
                 }
             };
@@ -176,12 +178,14 @@ impl McpServers {
     /// them.
     #[must_use]
     pub fn failures(&self) -> Vec<ServerFailure> {
-        let lost = self.clients.iter().filter_map(|(name, client)| {
-            let without_tools =
-                || without_tools(client, self.filtered.contains(name)).map(|error| error.of_server(name));
-            Some(ServerFailure { server: name.clone(), error: client.failure().or_else(without_tools)? })
-        });
-        let mut failures: Vec<ServerFailure> = self.unusable.iter().cloned().chain(lost).collect();
+        let mut failures = self.unusable.clone();
+        for (name, client) in &self.clients {
+            if let Some(error) = client.failure() {
+                failures.push(ServerFailure { server: name.clone(), error });
+            } else if let Some(error) = without_tools(client, self.filtered.contains(name)) {
+                failures.push(ServerFailure { server: name.clone(), error: error.of_server(name) });
+            }
+        }
         failures.sort_by(|one, other| one.server.cmp(&other.server));
         failures
     }

@@ -9,13 +9,14 @@ pub use http_service::HttpService;
 
 use self::http_faults::{bind, host_fault, origin_fault, token_fault};
 use super::auth::{ProtectedResource, VerifiedToken, WELL_KNOWN};
+use super::caller::Caller;
 use super::http_answers::refusal;
 use super::mcp_server::McpServer;
 use super::server_settings::{HttpSettings, ServerSettings};
 use crate::macros::{debug, setters};
 use crate::mcp_error::McpError;
 use http::request::Parts;
-use http::{Request, StatusCode};
+use http::{Request, Response, StatusCode};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -90,10 +91,9 @@ impl McpServer {
     where
         F: Future<Output = Option<VerifiedToken>> + Send + 'static,
     {
-        let scope = |token: &VerifiedToken| token.scope.clone();
         self.with(|settings| settings.http.oauth = Some(Arc::new(resource.with_check(check))))
             .with_identity(|request| request.extensions.get().map(VerifiedToken::identity))
-            .with_scopes(move |caller| caller.extension().map(scope).unwrap_or_default())
+            .with_scopes(scope_of_token)
     }
 
     /// Sets the accepted values of the header `Host`, with or without a port. By default, only names of this
@@ -300,12 +300,12 @@ impl HttpServer {
     /// The server then accepts no further calls, and waits for running calls within the
     /// [grace](McpServer::with_grace) time.
     pub async fn run_until(self, stop: impl Future<Output = ()> + Send + 'static) {
-        let mut settings = self.server.settings;
-        let stopped = settings.cancellation.child_token();
+        let mut server_settings = self.server.settings;
+        let stopped = server_settings.cancellation.child_token();
         // The sessions end later than the listener: running calls still have to send their results.
         let sessions = CancellationToken::new();
-        settings.cancellation = sessions.clone();
-        let settings = Arc::new(settings);
+        server_settings.cancellation = sessions.clone();
+        let settings = Arc::new(server_settings);
         let stop = {
             let stopped = stopped.clone();
             async move {
@@ -323,21 +323,33 @@ impl HttpServer {
         };
         let paths = Arc::new(paths(&settings));
         let service = HttpService::new(settings.clone());
-        let answer = move |request: Request<HttpBody>| {
-            let service = paths.contains(request.uri().path()).then(|| service.clone());
-            async move {
-                match service {
-                    Some(service) => service.handle(request).await,
-                    None => refusal(StatusCode::NOT_FOUND, ""),
-                }
-            }
-        };
-        let serve = settings.http.guards.accept(self.listener, answer, stop);
+        let serve = settings.http.guards.accept(
+            self.listener,
+            move |request| answer(paths.clone(), service.clone(), request),
+            stop,
+        );
         tokio::select! {
             () = serve => sessions.cancel(),
             () = end => {}
         }
     }
+}
+
+/// Returns the scopes of the token of a client.
+fn scope_of_token(caller: &Caller) -> String {
+    caller.extension::<VerifiedToken>().map(|token| token.scope.clone()).unwrap_or_default()
+}
+
+/// Answers a request whose path is among those of the server.
+async fn answer(
+    paths: Arc<BTreeSet<String>>,
+    service: HttpService,
+    request: Request<HttpBody>,
+) -> Response<HttpBody> {
+    if !paths.contains(request.uri().path()) {
+        return refusal(StatusCode::NOT_FOUND, "");
+    }
+    service.handle(request).await
 }
 
 debug!(HttpServer, self, "url": self.url());

@@ -35,12 +35,12 @@ impl RequestBody {
     }
 
     /// Returns a body that reads `body` as soon as the SDK does, within the limits of the guards.
-    /// `missing_scopes` returns the scopes that the client lacks.
+    /// `granted` has the scopes of the client, if its token has scopes.
     pub(super) fn read_later(
         &self,
         body: HttpBody,
         settings: Arc<ServerSettings>,
-        missing_scopes: impl FnOnce(&[u8]) -> Option<String> + Send + 'static,
+        granted: Option<String>,
     ) -> HttpBody {
         let state = self.0.clone();
         HttpBody::from_stream(stream::once(async move {
@@ -51,7 +51,7 @@ impl RequestBody {
                 guards.read_body(body).await
             };
             let received = match read {
-                Ok(bytes) => match missing_scopes(&bytes) {
+                Ok(bytes) => match missing_scopes(&settings, granted.as_deref(), &bytes) {
                     Some(scopes) => Received::Unauthorized(scopes),
                     None if bytes.trim_ascii_start().starts_with(b"[") => Received::Batch(bytes),
                     None => {
@@ -79,7 +79,7 @@ impl RequestBody {
 }
 
 /// Returns the scopes that the message or the batch in `body` needs, if one of them is not in `granted`.
-pub(super) fn missing_scopes(settings: &ServerSettings, granted: &str, body: &[u8]) -> Option<String> {
+fn missing_scopes(settings: &ServerSettings, granted: Option<&str>, body: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Message<'a> {
         #[serde(borrow)]
@@ -92,17 +92,22 @@ pub(super) fn missing_scopes(settings: &ServerSettings, granted: &str, body: &[u
         #[serde(borrow)]
         name: Option<Cow<'a, str>>,
     }
+    let granted = granted?;
     let messages: Vec<Message<'_>> = match serde_json::from_slice(body) {
         Ok(message) => vec![message],
         Err(_) => serde_json::from_slice(body).ok()?,
     };
     let registry = settings.dispatcher.registry();
     let names = settings.names(&registry);
-    let calls = messages.into_iter().filter(|message| message.method.as_deref() == Some("tools/call"));
-    let mut missing = calls.filter_map(|call| {
-        let tool = registry.get(names.unspell(&call.params?.name?))?;
-        let is_granted = is_granted(tool.definition(), || granted.to_owned());
-        scopes_of(tool.definition()).filter(|_| !is_granted).map(str::to_owned)
-    });
-    missing.next()
+    for message in messages {
+        if message.method.as_deref() != Some("tools/call") {
+            continue;
+        }
+        let Some(Params { name: Some(name) }) = message.params else { continue };
+        let Some(tool) = registry.get(names.unspell(&name)) else { continue };
+        if !is_granted(tool.definition(), || granted.to_owned()) {
+            return scopes_of(tool.definition()).map(str::to_owned);
+        }
+    }
+    None
 }

@@ -128,8 +128,8 @@ impl ServerSettings {
 
     pub(super) fn set_truncation(&mut self, truncation: Truncation) {
         let store = self.outputs.get_or_insert_default().clone();
-        let sink = move |full| std::future::ready(store.keep(full));
-        self.dispatcher = self.dispatcher.clone().with_truncation(truncation.with_sink(sink));
+        let stored = truncation.with_sink(move |full| std::future::ready(store.keep(full)));
+        self.dispatcher = self.dispatcher.clone().with_truncation(stored);
     }
 
     /// Returns the published tools of a registry, rendered once for each registry and form of outputs.

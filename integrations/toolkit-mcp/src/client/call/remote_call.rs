@@ -100,10 +100,12 @@ impl<'a> RemoteCall<'a> {
             },
         };
         let what = format!("broke the output schema of the tool: {fault}");
-        let advice = "the tool has run, so check before trying again";
+        let mut advice = "the tool has run, so check before trying again".to_owned();
         let text = short(&clean(&output.to_text()));
-        let advice =
-            if text.is_empty() { advice.to_owned() } else { format!("{advice}. It returned: {text}") };
+        if !text.is_empty() {
+            advice.push_str(". It returned: ");
+            advice.push_str(&text);
+        }
         Err(self.error(&what, &advice))
     }
 
@@ -236,7 +238,10 @@ impl<'a> RemoteCall<'a> {
             };
             answers.insert(key, answer);
         }
-        Ok(((!answers.is_empty()).then_some(answers), required.request_state))
+        if answers.is_empty() {
+            return Ok((None, required.request_state));
+        }
+        Ok((Some(answers), required.request_state))
     }
 
     /// Converts the failure of an HTTP request without an answer.

@@ -6,6 +6,7 @@ use crate::client::transport::{ChildTransport, McpCommand, ServerLines};
 use crate::macros::debug;
 use crate::mcp_error::McpError;
 use crate::request_span::NetworkPath;
+use std::future::ready;
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::AtomicBool;
@@ -63,11 +64,7 @@ impl McpEndpoint {
         writer: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Self {
         let streams = Mutex::new(Some((reader, writer)));
-        let open = move || {
-            let streams = lock(&streams).take();
-            std::future::ready(streams.ok_or_else(|| io::Error::other("the streams work only once")))
-        };
-        Self { is_reusable: false, ..Self::streams_from(open) }
+        Self { is_reusable: false, ..Self::streams_from(move || ready(take_once(&streams))) }
     }
 
     /// Creates the endpoint of a server from a function. The function opens a pair of byte streams, such as
@@ -87,14 +84,7 @@ impl McpEndpoint {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        Self::new("mcp".to_owned(), move |attempt| {
-            let opened = open();
-            async move {
-                let (reader, writer) = opened.await.map_err(|error| unreachable(&error))?;
-                let lines = ServerLines::new(reader, writer, attempt.limit, attempt.wire.clone());
-                attempt.serve(lines).await
-            }
-        })
+        Self::new("mcp".to_owned(), move |attempt| serve_streams(attempt, open()))
     }
 
     /// Connects and runs the handshake.
@@ -103,12 +93,35 @@ impl McpEndpoint {
     }
 }
 
+/// Returns the streams for the first connection.
+fn take_once<S>(streams: &Mutex<Option<S>>) -> io::Result<S> {
+    lock(streams).take().ok_or_else(|| io::Error::other("the streams work only once"))
+}
+
+/// Runs the handshake over a pair of byte streams.
+async fn serve_streams<R, W>(
+    attempt: Attempt,
+    opening: impl Future<Output = io::Result<(R, W)>>,
+) -> Result<Running, McpError>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let (reader, writer) = opening.await.map_err(|error| unreachable(&error))?;
+    let lines = ServerLines::new(reader, writer, attempt.limit, attempt.wire.clone());
+    attempt.serve(lines).await
+}
+
+/// Starts the process of a server, and runs the handshake over its pipes.
+async fn serve_child(attempt: Attempt, command: McpCommand) -> Result<Running, McpError> {
+    let child = ChildTransport::spawn(&command, attempt.limit, &attempt.wire)?;
+    attempt.serve(child).await
+}
+
 impl From<McpCommand> for McpEndpoint {
     fn from(command: McpCommand) -> Self {
-        let mut endpoint = Self::new(command.label(), move |attempt| {
-            let spawned = ChildTransport::spawn(&command, attempt.limit, &attempt.wire);
-            async move { attempt.serve(spawned?).await }
-        });
+        let label = command.label();
+        let mut endpoint = Self::new(label, move |attempt| serve_child(attempt, command.clone()));
         endpoint.path.transport = Some("pipe");
         endpoint
     }

@@ -18,6 +18,7 @@ use rmcp::model::{
 };
 use rmcp::service::{RoleClient, RunningService, TxJsonRpcMessage, serve_directly};
 use rmcp::transport::Transport;
+use serde_json::Value;
 use std::error::Error;
 use std::io;
 use std::sync::Arc;
@@ -153,8 +154,8 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
     async fn initialized(&mut self, answer: Answer) -> Result<ServerPeerInfo, McpError> {
         match answer {
             Ok(ServerResult::InitializeResult(result)) => {
-                let notification = InitializedNotification::default();
-                let notification = ClientNotification::InitializedNotification(notification);
+                let initialized = InitializedNotification::default();
+                let notification = ClientNotification::InitializedNotification(initialized);
                 self.send(JsonRpcMessage::notification(notification)).await?;
                 Ok(result.into())
             }
@@ -267,9 +268,7 @@ fn discovered(answer: Answer) -> Result<ServerPeerInfo, Refusal> {
         }
         Ok(_) => Err(legacy(invalid("the server's answer to `server/discover` is invalid"))),
         Err(error) => {
-            let supported = error.data.as_ref().and_then(|data| data.get("supported")?.as_array());
-            let is_supported =
-                supported.is_some_and(|supported| supported.iter().any(|known| known == version.as_str()));
+            let is_supported = lists_as_supported(&error, version.as_str());
             let next = match error.code {
                 ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY | ErrorCode::HEADER_MISMATCH => Next::Nothing,
                 ErrorCode::UNSUPPORTED_PROTOCOL_VERSION if is_supported => Next::DiscoverAgain,
@@ -278,6 +277,13 @@ fn discovered(answer: Answer) -> Result<ServerPeerInfo, Refusal> {
             Err(Refusal { error: refused("server/discover", &error), next })
         }
     }
+}
+
+/// Returns whether an error has the version among the supported ones.
+fn lists_as_supported(error: &ErrorData, version: &str) -> bool {
+    let Some(data) = &error.data else { return false };
+    let Some(supported) = data.get("supported").and_then(Value::as_array) else { return false };
+    supported.iter().any(|known| known == version)
 }
 
 fn invalid(text: &str) -> McpError {

@@ -32,8 +32,8 @@ impl ListingPace {
 
     /// Remembers that a listing has begun.
     pub(crate) fn lists(&mut self) {
-        let quiet = self.last.elapsed().as_secs() / LONGEST_PAUSE.as_secs();
-        let quiet = u32::try_from(quiet).unwrap_or(u32::MAX);
+        let pauses = self.last.elapsed().as_secs() / LONGEST_PAUSE.as_secs();
+        let quiet = u32::try_from(pauses).unwrap_or(u32::MAX);
         // More doublings than for the longest pause would outlast the announcements.
         self.doublings = (self.doublings.saturating_sub(quiet) + 1).min(7);
         self.last = Instant::now();

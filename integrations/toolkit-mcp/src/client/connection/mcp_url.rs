@@ -71,8 +71,8 @@ impl McpUrl {
     /// Sends a fixed bearer token with every request. Spaces and line breaks around the token are ignored. Give it
     /// without the word `Bearer`; otherwise, connecting fails.
     pub fn with_bearer_token(self, token: impl Into<String>) -> Self {
-        let token = token.into();
-        let token = token.trim();
+        let given = token.into();
+        let token = given.trim();
         Self { fault: bearer_fault(token), ..self.with_token_source(token.to_owned()) }
     }
 
@@ -95,7 +95,10 @@ impl McpUrl {
 
     /// Returns the host of the URL, used as the name of the server.
     fn label(&self) -> String {
-        ServerUrl::parse(&self.url).map_or_else(|_| "mcp".to_owned(), |url| url.host())
+        match ServerUrl::parse(&self.url) {
+            Ok(url) => url.host(),
+            Err(_) => "mcp".to_owned(),
+        }
     }
 
     fn path(&self) -> NetworkPath {
@@ -170,8 +173,10 @@ fn bearer_fault(token: &str) -> Option<&'static str> {
     if token.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer ")) {
         return Some("`with_bearer_token`: give the token without `Bearer `");
     }
-    let cure = "`with_bearer_token`: the token has a line break or another character that no header can have";
-    HeaderValue::from_str(token).is_err().then_some(cure)
+    if HeaderValue::from_str(token).is_ok() {
+        return None;
+    }
+    Some("`with_bearer_token`: the token has a line break or another character that no header can have")
 }
 
 impl From<McpUrl> for McpEndpoint {

@@ -81,8 +81,8 @@ impl ServerRequestHandler {
 
     /// Emits a log message of the server as an event.
     pub(super) fn log(&self, message: LoggingMessageNotificationParam) {
-        let level = serde_json::to_value(message.level).unwrap_or_default();
-        let level = level.as_str().unwrap_or_default().to_owned();
+        let level_name = serde_json::to_value(message.level).unwrap_or_default();
+        let level = level_name.as_str().unwrap_or_default().to_owned();
         let text = message.data.to_string();
         let is_short = text.len() <= LONGEST_LOG;
         let data = if is_short { message.data } else { shorten(text, LONGEST_LOG).into() };
@@ -99,10 +99,10 @@ impl ClientHandler for ServerRequestHandler {
     fn get_info(&self) -> ClientConfig {
         let ClientSettings { client_name, client_version, elicitation, .. } = &*self.settings;
         let mut capabilities = ClientCapabilities::default();
-        capabilities.elicitation = elicitation.as_ref().map(|_| {
-            let forms = FormElicitationCapability::default();
-            ElicitationCapability::new().with_form(forms).with_url(UrlElicitationCapability::default())
-        });
+        if elicitation.is_some() {
+            let forms = ElicitationCapability::new().with_form(FormElicitationCapability::default());
+            capabilities.elicitation = Some(forms.with_url(UrlElicitationCapability::default()));
+        }
         ClientConfig::new(capabilities, Implementation::new(client_name, client_version))
     }
 

@@ -84,15 +84,12 @@ impl Session {
             Err(error) if error.kind() == McpErrorKind::Connection => return Err(error),
             Err(error) => return Err(error.and(&wire.tail.text().await)),
         };
-        let peer = running.peer().clone();
-        let running = Mutex::new(Some(running));
-        let stale = CancellationToken::new();
         Ok(Self {
-            running,
-            peer,
+            peer: running.peer().clone(),
+            running: Mutex::new(Some(running)),
             wire,
             handler,
-            stale,
+            stale: CancellationToken::new(),
             opened: Instant::now(),
             expiry: sync::Mutex::default(),
             path: endpoint.path.clone(),
@@ -103,7 +100,7 @@ impl Session {
     pub(crate) fn info(&self) -> McpServerInfo {
         let Some(peer) = self.peer.peer_info() else { return McpServerInfo::default() };
         let limit = self.handler.settings.limits.description;
-        let short = |text: &str| -> String { clean(text).chars().take(limit).collect() };
+        let short = |text: &str| clean(text).chars().take(limit).collect::<String>();
         let server = peer.server_info.as_ref();
         McpServerInfo {
             name: server.map(|server| short(&server.name)).unwrap_or_default(),
@@ -177,7 +174,7 @@ impl Session {
             capabilities.resources.as_ref().and_then(|resources| resources.list_changed);
         filter.prompts_list_changed = capabilities.prompts.as_ref().and_then(|prompts| prompts.list_changed);
         let lists = [filter.tools_list_changed, filter.resources_list_changed, filter.prompts_list_changed];
-        lists.contains(&Some(true)).then_some(filter)
+        if lists.contains(&Some(true)) { Some(filter) } else { None }
     }
 
     /// Subscribes to changes of lists. Returns `None` if the server refuses, or does not answer.
@@ -208,24 +205,12 @@ async fn connect(
     handler: &ServerRequestHandler,
     wire: &mut Arc<Wire>,
 ) -> Result<Running, McpError> {
-    let settings = &handler.settings;
-    let is_legacy = || endpoint.is_legacy.load(Ordering::Relaxed);
-    let attempt = |wire: &Arc<Wire>| Attempt {
-        handler: handler.clone(),
-        wire: wire.clone(),
-        protocol: match settings.protocol {
-            McpProtocol::Auto if is_legacy() => McpProtocol::Handshake,
-            protocol => protocol,
-        },
-        silence: SILENCE.min(settings.connect_timeout / 4),
-        is_legacy: endpoint.is_legacy.clone(),
-        limit: settings.limits.message_bytes,
-    };
-    let was_legacy = is_legacy();
-    let mut outcome = endpoint.connect(attempt(wire)).await;
-    if outcome.is_err() && is_legacy() && !was_legacy && endpoint.is_reusable {
+    let was_legacy = endpoint.is_legacy.load(Ordering::Relaxed);
+    let mut outcome = endpoint.connect(attempt(endpoint, handler, wire)).await;
+    let is_legacy = endpoint.is_legacy.load(Ordering::Relaxed);
+    if outcome.is_err() && is_legacy && !was_legacy && endpoint.is_reusable {
         *wire = Arc::new(Wire::new(handler.events.clone()));
-        outcome = endpoint.connect(attempt(wire)).await;
+        outcome = endpoint.connect(attempt(endpoint, handler, wire)).await;
     }
     if let Err(error) = &outcome
         && (!was_legacy || error.kind() == McpErrorKind::Protocol)
@@ -234,6 +219,22 @@ async fn connect(
         endpoint.is_legacy.store(false, Ordering::Relaxed);
     }
     outcome
+}
+
+/// Returns the inputs of an attempt to connect, by what is known of the server so far.
+fn attempt(endpoint: &McpEndpoint, handler: &ServerRequestHandler, wire: &Arc<Wire>) -> Attempt {
+    let settings = &handler.settings;
+    Attempt {
+        handler: handler.clone(),
+        wire: wire.clone(),
+        protocol: match settings.protocol {
+            McpProtocol::Auto if endpoint.is_legacy.load(Ordering::Relaxed) => McpProtocol::Handshake,
+            protocol => protocol,
+        },
+        silence: SILENCE.min(settings.connect_timeout / 4),
+        is_legacy: endpoint.is_legacy.clone(),
+        limit: settings.limits.message_bytes,
+    }
 }
 
 pub(super) fn too_slow(what: &str, limit: Duration) -> McpError {

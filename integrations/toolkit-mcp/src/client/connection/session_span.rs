@@ -32,11 +32,16 @@ impl Session {
             is_client: true,
             method,
             target,
-            protocol: self.peer.peer_info().map(|peer| peer.protocol_version.to_string()),
+            protocol: self.protocol(),
             session: None,
             path: &self.path,
             parent: None,
         })
+    }
+
+    /// Returns the version of the protocol.
+    fn protocol(&self) -> Option<String> {
+        self.peer.peer_info().map(|peer| peer.protocol_version.to_string())
     }
 
     /// Waits for the answer to a request, within the time limit of a call.
@@ -61,9 +66,10 @@ impl Session {
         let span = self.open_span(method, target);
         let answer = tokio::select! {
             answer = timeout(deadline.remaining(), span.around(request)) => match answer {
-                Ok(answer) => {
-                    let answer = answer.inspect_err(|error| span.set_refusal(error));
-                    answer.map_err(|error| self.failed(method, &error))
+                Ok(Ok(answer)) => Ok(answer),
+                Ok(Err(error)) => {
+                    span.set_refusal(&error);
+                    Err(self.failed(method, &error))
                 }
                 Err(_) => Err(too_slow(&format!("answer `{method}`"), deadline.limit)),
             },
@@ -86,7 +92,8 @@ impl RequestSpan {
 
     /// Ends the span with the outcome of a request.
     pub(super) fn end_with<T>(&self, outcome: &Result<T, McpError>) {
-        self.end(outcome.as_ref().err().map(|error| match error.kind() {
+        let Err(error) = outcome else { return self.end(None) };
+        self.end(Some(match error.kind() {
             McpErrorKind::Config => "config",
             McpErrorKind::Build => "build",
             McpErrorKind::Bind => "bind",

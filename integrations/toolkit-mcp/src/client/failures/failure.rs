@@ -71,10 +71,14 @@ pub(crate) fn is_expired(error: &ServiceError) -> bool {
     }
 }
 
+/// Returns the status in a text of the SDK, such as `HTTP 413 Payload Too Large: the body`.
+fn written_status(text: &str) -> Option<u16> {
+    text.strip_prefix("HTTP ")?.get(..3)?.parse().ok()
+}
+
 impl Failure {
     /// Classifies the error of a request. Returns `None` if the connection may be lost.
     pub(crate) fn from_error(error: &(dyn Error + 'static)) -> Option<Self> {
-        let status = |status| Self::Status { status, pause: None };
         let mut cause = Some(error);
         while let Some(error) = cause {
             match error.downcast_ref() {
@@ -84,9 +88,10 @@ impl Failure {
                     return Some(Self::Status { status: failure.status, pause });
                 }
                 Some(HttpFault::UnexpectedServerResponse(text)) => {
-                    // The SDK writes other statuses as `HTTP 413 Payload Too Large: the body`.
-                    let code = text.strip_prefix("HTTP ").and_then(|text| text.get(..3)?.parse().ok());
-                    return Some(code.map_or(Self::Invalid, status));
+                    return Some(match written_status(text) {
+                        Some(status) => Self::Status { status, pause: None },
+                        None => Self::Invalid,
+                    });
                 }
                 Some(HttpFault::AuthRequired(_) | HttpFault::InsufficientScope(_)) => {
                     return Some(Self::NoAccess);

@@ -92,12 +92,13 @@ impl Posted {
         if status == StatusCode::NOT_FOUND && self.has_session {
             return Err(HttpFault::SessionExpired);
         }
-        let unavailable = status_error(&response);
         let is_json = has_media_type(&response, JSON_MIME_TYPE);
-        if !is_json || status == StatusCode::TOO_MANY_REQUESTS {
-            unavailable.map_or(Ok(()), Err)?;
+        let mut unavailable = status_error(&response);
+        if (!is_json || status == StatusCode::TOO_MANY_REQUESTS)
+            && let Some(fault) = unavailable.take()
+        {
+            return Err(fault);
         }
-        let unavailable = status_error(&response);
         let is_page = has_media_type(&response, "text/html");
         let is_access = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
         let body = Body::read(response.body, limits.max_json_response_size).await?;
@@ -118,8 +119,8 @@ impl Posted {
             error.id = self.id.clone().or(error.id);
             return Ok(JsonRpcMessage::Error(error));
         }
-        let body = body.shortened(limits.max_error_response_size);
-        let text = format!("HTTP {status}: {}", body.text);
+        let shown = body.shortened(limits.max_error_response_size);
+        let text = format!("HTTP {status}: {}", shown.text);
         if self.is_discover && !self.has_session && status.is_client_error() && !is_access {
             let refused = ErrorData::invalid_request(format!("server/discover rejected with {text}"), None);
             return Ok(JsonRpcMessage::error(refused, self.id.clone()));
@@ -198,7 +199,7 @@ impl BareError {
     fn read(text: &str) -> Option<Self> {
         let answer: Self = from_str(text).ok()?;
         let is_error = answer.method.is_none() && answer.result.is_none() && answer.error.is_some();
-        is_error.then_some(answer)
+        if is_error { Some(answer) } else { None }
     }
 
     fn into_message(self) -> ServerJsonRpcMessage {
@@ -226,8 +227,10 @@ impl Body {
                 break;
             }
         }
-        let text = String::from_utf8(bytes);
-        let text = text.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        let text = match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        };
         Ok(Self { text, is_cut })
     }
 

@@ -17,7 +17,7 @@ use http::{Method, Request, StatusCode, Uri};
 use rmcp::model::ClientJsonRpcMessage;
 use rmcp::transport::common::http_header::{EVENT_STREAM_MIME_TYPE, HEADER_SESSION_ID, JSON_MIME_TYPE};
 use rmcp::transport::streamable_http_client::{
-    StreamableHttpClient, StreamableHttpPostResponse, StreamableHttpResponseLimits,
+    SseError, StreamableHttpClient, StreamableHttpPostResponse, StreamableHttpResponseLimits,
 };
 use serde_json::to_vec;
 use sse_stream::Sse;
@@ -132,8 +132,10 @@ fn unavailable(reason: impl Display) -> HttpFault {
 
 /// Returns the value of a header with a text of the server, which the server gets back.
 fn value_of(text: &str) -> Result<HeaderValue, HttpFault> {
-    let illegal = |_| HttpFault::UnexpectedServerResponse("an id is no value of a header".into());
-    HeaderValue::from_str(text).map_err(illegal)
+    match HeaderValue::from_str(text) {
+        Ok(value) => Ok(value),
+        Err(_) => Err(HttpFault::UnexpectedServerResponse("an id is no value of a header".into())),
+    }
 }
 
 /// Checks the status of an answer to a request that has no call in it.
@@ -194,8 +196,8 @@ impl TokenClient {
         limits: StreamableHttpResponseLimits,
     ) -> Result<StreamableHttpPostResponse, HttpFault> {
         let response = self.send(&request).await?;
-        let session = response.headers.get(HEADER_SESSION_ID).and_then(|id| id.to_str().ok());
-        let session = session.map(str::to_owned);
+        let session_id = response.headers.get(HEADER_SESSION_ID).and_then(|id| id.to_str().ok());
+        let session = session_id.map(str::to_owned);
         if session.is_some() && response.status.is_success() {
             self.stream.has_session.store(true, Ordering::Relaxed);
         }
@@ -219,25 +221,7 @@ impl TokenClient {
 
     /// Returns the events with the answer to a message, in the form that the SDK reads.
     fn answer_events(&self, stream: SseStream, posted: Posted) -> SseStream {
-        stream::unfold((stream, self.unsent.clone(), posted), async |(mut stream, unsent, posted)| {
-            unsent.has_room().await;
-            let mut event = stream.next().await?;
-            match &mut event {
-                Ok(Sse { data: Some(data), .. }) => {
-                    if let Some(answer) = posted.event(data) {
-                        *data = answer;
-                    }
-                }
-                Err(error) if is_too_large(error) => {
-                    if let Some(answer) = posted.too_large() {
-                        event = Ok(Sse::default().data(answer));
-                    }
-                }
-                _ => {}
-            }
-            Some((event, (stream, unsent, posted)))
-        })
-        .boxed()
+        stream::unfold((stream, self.unsent.clone(), posted), next_answer).boxed()
     }
 
     /// Opens a stream of events. The SDK drops lists of tools that it cannot read, so these are cut.
@@ -255,17 +239,7 @@ impl TokenClient {
             return Err(HttpFault::UnexpectedContentType(Some(media_type(&response).to_owned())));
         }
         let stream = events(response.body, limit);
-        let limited = stream::unfold((stream, self.unsent.clone()), async |(mut stream, unsent)| {
-            unsent.has_room().await;
-            let mut event = stream.next().await?;
-            if let Ok(Sse { data: Some(data), .. }) = &mut event
-                && let Some(list) = cut_deep_values(data)
-            {
-                *data = list;
-            }
-            Some((event, (stream, unsent)))
-        });
-        Ok(limited.boxed())
+        Ok(stream::unfold((stream, self.unsent.clone()), next_event).boxed())
     }
 
     /// Runs a request without logs of the HTTP client, and without secrets in its error.
@@ -273,6 +247,45 @@ impl TokenClient {
         let outcome = request.with_subscriber(NoSubscriber::default()).await;
         outcome.map_err(|fault| redacted_fault(fault, &self.secrets.redactor()))
     }
+}
+
+/// The events with the answer to a message.
+type AnswerEvents = (SseStream, Unsent, Posted);
+
+/// Returns the next event with the answer to a message, and the events after it.
+async fn next_answer(
+    (mut stream, unsent, posted): AnswerEvents,
+) -> Option<(Result<Sse, SseError>, AnswerEvents)> {
+    unsent.has_room().await;
+    let mut event = stream.next().await?;
+    match &mut event {
+        Ok(Sse { data: Some(data), .. }) => {
+            if let Some(answer) = posted.event(data) {
+                *data = answer;
+            }
+        }
+        Err(error) if is_too_large(error) => {
+            if let Some(answer) = posted.too_large() {
+                event = Ok(Sse::default().data(answer));
+            }
+        }
+        _ => {}
+    }
+    Some((event, (stream, unsent, posted)))
+}
+
+/// Returns the next event of a stream for any message, and the events after it.
+async fn next_event(
+    (mut stream, unsent): (SseStream, Unsent),
+) -> Option<(Result<Sse, SseError>, (SseStream, Unsent))> {
+    unsent.has_room().await;
+    let mut event = stream.next().await?;
+    if let Ok(Sse { data: Some(data), .. }) = &mut event
+        && let Some(list) = cut_deep_values(data)
+    {
+        *data = list;
+    }
+    Some((event, (stream, unsent)))
 }
 
 impl StreamableHttpClient for TokenClient {

@@ -49,11 +49,12 @@ impl TokenSource for LoginTokens {
         }
         // The user may finish a login after the time limit of the request. The next request then has a token.
         let state = self.0.clone();
-        let challenge = challenge.cloned();
-        let renewed = tokio::spawn(async move { state.renew(challenge).await }).await;
-        let renewed = renewed.unwrap_or_else(|_| Err("the login failed".to_owned()));
-        let renewed = renewed.map_err(|reason| self.0.redactor().redact(&reason))?;
-        Ok(renewed.map(McpToken::from))
+        let refused = challenge.cloned();
+        match tokio::spawn(async move { state.renew(refused).await }).await {
+            Ok(Ok(token)) => Ok(token.map(McpToken::from)),
+            Ok(Err(reason)) => Err(self.0.redactor().redact(&reason).into()),
+            Err(_) => Err("the login failed".into()),
+        }
     }
 }
 
@@ -96,12 +97,15 @@ impl LoginState {
             None => (Vec::new(), self.load().await?.and_then(|tokens| tokens.registration)),
         };
         if needs_scope {
-            let missing = challenge.scope.iter().flat_map(|scope| scope.split(' '));
-            let missing: Vec<_> = missing.filter(|scope| !scopes.iter().any(|own| own == scope)).collect();
-            if missing.is_empty() {
+            let earlier = scopes.len();
+            for scope in challenge.scope.iter().flat_map(|scope| scope.split(' ')) {
+                if !scopes.iter().any(|own| own == scope) {
+                    scopes.push(scope.to_owned());
+                }
+            }
+            if scopes.len() == earlier {
                 return Ok(challenge.token);
             }
-            scopes.extend(missing.into_iter().map(str::to_owned));
         }
         let tokens = self.log_in(&challenge, &scopes, registration).await?;
         self.save(&tokens).await?;
@@ -131,8 +135,8 @@ impl LoginState {
             return Err(fault.reason);
         }
         self.change_stored(Tokens::forget_registration).await?;
-        let server = self.server(Some(challenge)).await?;
-        server.log_in(&self.login, scopes, None).await.map_err(|fault: LoginFault| fault.reason)
+        let retried = self.server(Some(challenge)).await?.log_in(&self.login, scopes, None).await;
+        retried.map_err(|fault: LoginFault| fault.reason)
     }
 
     /// Returns the tokens that another process has stored, or else exchanges the refresh token. Returns `None` if a

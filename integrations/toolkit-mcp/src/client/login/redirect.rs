@@ -71,10 +71,14 @@ async fn answer(
     base: String,
     state: String,
 ) -> Option<Result<AuthorizationCallback, String>> {
-    let target = target(&mut stream).await;
-    let url = target.and_then(|target| Url::parse(&base).ok()?.join(&target).ok());
-    let callback = url.and_then(|url| callback(&url, &state));
-    let (status, text) = match &callback {
+    let mut outcome = None;
+    if let Some(target) = target(&mut stream).await
+        && let Ok(base) = Url::parse(&base)
+        && let Ok(url) = base.join(&target)
+    {
+        outcome = callback(&url, &state);
+    }
+    let (status, text) = match &outcome {
         Some(Ok(_)) => ("200 OK", "The login is complete. You can close this page."),
         Some(Err(_)) => ("200 OK", "The login was refused. You can close this page."),
         None => ("404 Not Found", "This page does not belong to a login."),
@@ -85,7 +89,7 @@ async fn answer(
     // The login also succeeds if the browser has already closed the connection.
     let _ = stream.write_all(response.as_bytes()).await;
     let _ = stream.shutdown().await;
-    callback
+    outcome
 }
 
 /// Reads the head of a request, and returns its target.
@@ -94,18 +98,26 @@ async fn target(stream: &mut TcpStream) -> Option<String> {
     let first = lines.next_line().await.ok()??;
     while !lines.next_line().await.ok()??.is_empty() {}
     let target = first.strip_prefix("GET ")?.split(' ').next()?;
-    target.starts_with('/').then(|| target.to_owned())
+    if target.starts_with('/') { Some(target.to_owned()) } else { None }
+}
+
+/// Returns the first value of a parameter of the URL.
+fn parameter(url: &Url, name: &str) -> Option<String> {
+    for (key, value) in url.query_pairs() {
+        if key == name {
+            return Some(value.into_owned());
+        }
+    }
+    None
 }
 
 /// Returns the outcome of the login with this `state`, or `None` if the URL belongs to no login or to another.
 fn callback(url: &Url, state: &str) -> Option<Result<AuthorizationCallback, String>> {
-    let parameter =
-        |name| url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned());
-    if url.path() != PATH || parameter("state").as_deref() != Some(state) {
+    if url.path() != PATH || parameter(url, "state").as_deref() != Some(state) {
         return None;
     }
-    if let Some(error) = parameter("error") {
-        let description = parameter("error_description").unwrap_or_default();
+    if let Some(error) = parameter(url, "error") {
+        let description = parameter(url, "error_description").unwrap_or_default();
         return Some(Err(format!(
             "the login was refused: {}",
             clean(&format!("{error} {description}")).trim()

@@ -32,6 +32,13 @@ pub(super) struct Registration {
     pub(super) port: u16,
 }
 
+impl Registration {
+    /// Returns whether the program may request the scopes from an authorization server by this registration.
+    pub(super) fn permits(&self, issuer: Option<&str>, scopes: &[String]) -> bool {
+        self.issuer.as_deref() == issuer && scopes.iter().all(|scope| self.scopes.contains(scope))
+    }
+}
+
 impl Tokens {
     pub(super) fn token(&self) -> Option<&str> {
         Some(self.credentials.token_response.as_ref()?.access_token().secret())
@@ -39,10 +46,8 @@ impl Tokens {
 
     /// Adds the tokens and the secret of a registered program.
     pub(super) fn add_secrets(&self, redactor: &mut Redactor) {
-        let response = self.credentials.token_response.as_ref();
-        let refresh_token = response.and_then(|response| Some(response.refresh_token()?.secret().as_str()));
         let registered = self.registration.as_ref().and_then(|known| known.client_secret.as_deref());
-        for secret in [self.token(), refresh_token, registered].into_iter().flatten() {
+        for secret in [self.token(), self.refresh_token(), registered].into_iter().flatten() {
             redactor.add(secret);
         }
     }
@@ -52,8 +57,8 @@ impl Tokens {
         let response = self.credentials.token_response.as_ref()?;
         let received = self.credentials.token_received_at;
         if let Some((lifetime, received)) = response.expires_in().zip(received) {
-            let age = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-            let age = Duration::from_secs(age.saturating_sub(received));
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+            let age = Duration::from_secs(now.saturating_sub(received));
             if age + BEFORE_EXPIRY.min(lifetime / 2) >= lifetime {
                 return None;
             }
@@ -76,7 +81,11 @@ impl Tokens {
         }
     }
 
+    fn refresh_token(&self) -> Option<&str> {
+        Some(self.credentials.token_response.as_ref()?.refresh_token()?.secret())
+    }
+
     pub(super) fn has_refresh_token(&self) -> bool {
-        self.credentials.token_response.as_ref().is_some_and(|response| response.refresh_token().is_some())
+        self.refresh_token().is_some()
     }
 }

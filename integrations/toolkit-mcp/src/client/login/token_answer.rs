@@ -123,22 +123,27 @@ struct TokenRefusal {
 
 impl TokenRefusal {
     fn new(status: StatusCode, answer: &Value, body: &str) -> Self {
-        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
-        let error = answer.get("error");
         // Some servers write an object for the error.
-        let inner = error.filter(|error| error.is_object());
-        let code = text(error).or_else(|| text(inner?.get("code"))).or_else(|| text(inner?.get("type")));
-        let description = [answer.get("error_description"), inner.and_then(|inner| inner.get("message"))];
-        let description = description.into_iter().find_map(text).or_else(|| text(answer.get("message")));
+        let error = &answer["error"];
+        let code = first_text([error, &error["code"], &error["type"]]);
+        let description = first_text([&answer["error_description"], &error["message"], &answer["message"]]);
         if code.is_none() && description.is_none() {
-            let shown =
-                if status.is_success() && answer.is_object() { "there is no `access_token`" } else { body };
-            let error = format!("HTTP {status}");
-            return Self { error, description: Some(readable(shown)).filter(|text| !text.is_empty()) };
+            let has_no_token = status.is_success() && answer.is_object();
+            let shown = readable(if has_no_token { "there is no `access_token`" } else { body });
+            let description = if shown.is_empty() { None } else { Some(shown) };
+            return Self { error: format!("HTTP {status}"), description };
         }
-        let error = code.map_or_else(|| format!("HTTP {status}"), |code| readable(&code));
-        Self { error, description: description.map(|text| readable(&text)) }
+        let error = match code {
+            Some(code) => readable(code),
+            None => format!("HTTP {status}"),
+        };
+        Self { error, description: description.map(readable) }
     }
+}
+
+/// Returns the first value that is a text.
+fn first_text(values: [&Value; 3]) -> Option<&str> {
+    values.into_iter().find_map(Value::as_str)
 }
 
 fn readable(text: &str) -> String {

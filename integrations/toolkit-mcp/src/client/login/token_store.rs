@@ -148,46 +148,55 @@ impl FileTokenStore {
         work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
     ) -> Result<T, Box<dyn Error + Send + Sync>> {
         let folder = self.folder.clone();
-        let done = spawn_blocking(move || work(&folder)).await;
-        let done = done.unwrap_or_else(|_| Err(io::Error::other("the file system is not available")));
-        Ok(done.map_err(|error| format!("the tokens cannot be stored: {error}"))?)
+        let outcome = match spawn_blocking(move || work(&folder)).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(io::Error::other("the file system is not available")),
+        };
+        Ok(outcome.map_err(|error| format!("the tokens cannot be stored: {error}"))?)
     }
 }
 
 impl TokenStore for FileTokenStore {
     async fn load(&self, key: &str) -> Result<Option<String>, Box<dyn Error + Send + Sync>> {
         let name = format!("{key}.json");
-        self.blocking(move |folder| match fs::read_to_string(folder.join(name)) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        })
-        .await
+        self.blocking(move |folder| read_if_present(&folder.join(name))).await
     }
 
     async fn save(&self, key: &str, text: String) -> Result<(), Box<dyn Error + Send + Sync>> {
         let name = format!("{key}.json");
-        self.blocking(move |folder| {
-            create(folder)?;
-            // A temporary file belongs to the user alone, and replaces the file at once.
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            file.write_all(text.as_bytes())?;
-            file.as_file().sync_all()?;
-            file.persist(folder.join(name)).map(drop).map_err(|error| error.error)
-        })
-        .await
+        self.blocking(move |folder| write(folder, &name, &text)).await
     }
 
     async fn lock(&self, key: &str) -> Result<StoreLock, Box<dyn Error + Send + Sync>> {
         let name = format!("{key}.lock");
-        self.blocking(move |folder| {
-            create(folder)?;
-            let file = File::options().create(true).truncate(false).write(true).open(folder.join(name))?;
-            FileExt::lock(&file)?;
-            Ok(Box::new(file) as StoreLock)
-        })
-        .await
+        self.blocking(move |folder| lock_file(folder, &name)).await
     }
+}
+
+/// Returns the text of a file, or `None` if there is no such file.
+fn read_if_present(path: &Path) -> io::Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> io::Result<()> {
+    create(folder)?;
+    // A temporary file belongs to the user alone, and replaces the file at once.
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(folder.join(name)).map(drop).map_err(|error| error.error)
+}
+
+/// Waits for the lock of a file, and returns it.
+fn lock_file(folder: &Path, name: &str) -> io::Result<StoreLock> {
+    create(folder)?;
+    let file = File::options().create(true).truncate(false).write(true).open(folder.join(name))?;
+    FileExt::lock(&file)?;
+    Ok(Box::new(file))
 }
 
 fn create(folder: &Path) -> io::Result<()> {

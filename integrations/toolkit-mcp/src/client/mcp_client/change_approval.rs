@@ -47,15 +47,14 @@ impl Catalog {
     /// Moves the tools without approval to `pending`. If such a tool has an approved definition in the `earlier`
     /// catalog, the earlier definition stays published.
     fn hold_back(&mut self, approved: &BTreeMap<String, String>, earlier: &Self) {
-        let is_approved =
-            |name: &str, fingerprint: &str| approved.get(name).is_some_and(|known| known == fingerprint);
         let listed = std::mem::take(&mut self.tools);
         for (name, tool) in listed {
-            if is_approved(&name, &tool.fingerprint) {
+            let fingerprint = approved.get(&name);
+            if fingerprint == Some(&tool.fingerprint) {
                 self.tools.insert(name, tool);
                 continue;
             }
-            let known = earlier.tools.get(&name).filter(|known| is_approved(&name, &known.fingerprint));
+            let known = earlier.tools.get(&name).filter(|known| fingerprint == Some(&known.fingerprint));
             let message = match known {
                 Some(_) => "has changed and cannot be called before it is approved",
                 None => "is not approved and was left out",
@@ -93,9 +92,7 @@ impl ClientState {
         let Some(tool) = fresh.pending.remove(name).filter(|tool| tool.definition == *definition) else {
             return false;
         };
-        let is_of_tool =
-            |issue: &ToolIssue| issue.kind == ToolIssueKind::Unapproved && issue.tool == tool.name;
-        fresh.issues.retain(|issue| !is_of_tool(issue));
+        fresh.issues.retain(|issue| issue.kind != ToolIssueKind::Unapproved || issue.tool != tool.name);
         approved.get_or_insert_default().insert(name.to_owned(), tool.fingerprint.clone());
         fresh.tools.insert(name.to_owned(), tool);
         self.replace(&earlier, fresh);
@@ -105,8 +102,8 @@ impl ClientState {
     fn replace(&self, earlier: &Catalog, mut fresh: Catalog) {
         let change = ToolListChange::between(earlier, &fresh);
         fresh.has_changed = earlier.has_changed || !change.changed.is_empty() || !change.removed.is_empty();
-        let issues =
-            Some(fresh.issues.clone()).filter(|issues| !issues.is_empty() && *issues != earlier.issues);
+        let issues = fresh.issues.clone();
+        let has_new_issues = !issues.is_empty() && issues != earlier.issues;
         self.count.set(fresh.tools.len());
         self.catalog.send_replace(Arc::new(fresh));
         // The first list is not a change.
@@ -114,7 +111,7 @@ impl ClientState {
         if !change.is_empty() && !is_first {
             self.handler.emit(McpEvent::ToolsChanged(change));
         }
-        if let Some(issues) = issues {
+        if has_new_issues {
             self.handler.emit(McpEvent::Issues(issues));
         }
     }

@@ -22,6 +22,15 @@ pub(crate) enum Link {
     Closed(McpError),
 }
 
+impl Link {
+    /// Ends the attempts to connect, for the reason of the last one.
+    fn give_up(&mut self) {
+        if let Self::Down(error) = self {
+            *self = Self::Closed(error.clone());
+        }
+    }
+}
+
 /// Follows the connection until the client is closed or dropped. Without a `session`, connects first.
 pub(super) async fn supervise(inner: Weak<ClientState>, session: Option<Arc<Session>>) {
     let mut failures = 0;
@@ -49,11 +58,7 @@ pub(super) async fn supervise(inner: Weak<ClientState>, session: Option<Arc<Sess
         };
     }
     let Some(client) = inner.upgrade() else { return };
-    client.link.send_modify(|link| {
-        if let Link::Down(error) = link {
-            *link = Link::Closed(error.clone());
-        }
-    });
+    client.link.send_modify(Link::give_up);
 }
 
 /// Follows one connection until it ends, and returns the reason. Returns `None` after the client was closed or dropped.
@@ -155,9 +160,10 @@ async fn reconnect(
                 return Some(session);
             }
             Err(error) => {
+                let pause_before_next = client.next_pause(attempts, failures);
                 // A configuration that is wrong stays wrong.
                 let is_final = error.kind() == McpErrorKind::Config;
-                let retry_in = client.next_pause(attempts, failures).filter(|_| !is_final);
+                let retry_in = if is_final { None } else { pause_before_next };
                 client.set_link(Link::Down(error.clone()));
                 let error = error.to_string();
                 client.handler.emit(McpEvent::ReconnectFailed { attempt: attempts, error, retry_in });
@@ -174,6 +180,6 @@ impl ClientState {
         let backoff = &self.handler.settings.backoff;
         let is_last = backoff.attempts.is_some_and(|most| attempts >= most) || !self.endpoint.is_reusable;
         *failures = failures.saturating_add(1);
-        (!is_last).then(|| backoff.pause(*failures))
+        if is_last { None } else { Some(backoff.pause(*failures)) }
     }
 }

@@ -31,6 +31,13 @@ struct RegisteredTools {
     are_deferred: bool,
 }
 
+impl RegisteredTools {
+    /// Returns whether these are the current tools of the client.
+    fn are_current(&self, client: &McpClient) -> bool {
+        Arc::ptr_eq(&self.catalog, &client.0.catalog.borrow()) && self.are_deferred == client.0.defers()
+    }
+}
+
 impl Following {
     /// Follows the server until the client is closed or dropped.
     pub fn detach(self) {
@@ -40,12 +47,8 @@ impl Following {
     /// Waits until the registry has the current tools of the client.
     pub(crate) async fn registered(&self, client: &McpClient) {
         let mut registered = self.registered.clone();
-        let is_current = |registered: &RegisteredTools| {
-            Arc::ptr_eq(&registered.catalog, &client.0.catalog.borrow())
-                && registered.are_deferred == client.0.defers()
-        };
         // Fails if the client was closed.
-        let _ = registered.wait_for(is_current).await;
+        let _ = registered.wait_for(|tools| tools.are_current(client)).await;
     }
 }
 
@@ -63,31 +66,29 @@ impl McpClient {
     /// # Errors
     /// Returns a [`BuildError`] if the registry refuses the current tools. The registry is then unchanged.
     pub fn follow(&self, registry: &LiveRegistry) -> Result<Following, BuildError> {
-        self.follow_with(registry, |_| {})
+        self.follow_with(registry, || {})
     }
 
     /// Registers the tools in a live registry that turns tool search on when they are deferred.
     pub(crate) fn follow_with_search(&self, registry: &LiveRegistry) -> Result<Following, BuildError> {
         let live = registry.clone();
-        self.follow_with(registry, move |are_deferred| {
-            if are_deferred {
-                turn_search_on(&live);
-            }
-        })
+        self.follow_with(registry, move || turn_search_on(&live))
     }
 
-    /// Registers the tools in a live registry. `then` gets whether they are deferred, after each change.
+    /// Registers the tools in a live registry. Calls `when_deferred` after each change, if the tools are deferred.
     fn follow_with(
         &self,
         registry: &LiveRegistry,
-        then: impl Fn(bool) + Send + 'static,
+        when_deferred: impl Fn() + Send + 'static,
     ) -> Result<Following, BuildError> {
         let mut catalogs = self.0.catalog.subscribe();
         let mut totals = self.0.count.subscribe();
         let first =
             RegisteredTools { catalog: catalogs.borrow_and_update().clone(), are_deferred: self.0.defers() };
         let mut tools = SyncedTools::new(registry, self.provided(&first.catalog))?;
-        then(first.are_deferred);
+        if first.are_deferred {
+            when_deferred();
+        }
         let progress = watch::Sender::new(first.clone());
         let registered = progress.subscribe();
         let client = Arc::downgrade(&self.0);
@@ -110,7 +111,9 @@ impl McpClient {
                 for (tool, error) in tools.update(client.provided(&latest.catalog)) {
                     client.0.handler.emit(McpEvent::Refused { tool, error });
                 }
-                then(latest.are_deferred);
+                if latest.are_deferred {
+                    when_deferred();
+                }
                 last = latest.clone();
                 progress.send_replace(latest);
             }
@@ -120,9 +123,13 @@ impl McpClient {
 
     /// Returns the tools of the list. Tools that are no longer listed are left out.
     fn provided(&self, listed: &Catalog) -> Vec<Arc<dyn Tool>> {
-        let tools = ProvidedTool::all(self.clone()).into_iter();
-        let listed = tools.filter(|tool| listed.tools.contains_key(tool.definition().name.as_str()));
-        listed.map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect()
+        let mut provided: Vec<Arc<dyn Tool>> = Vec::new();
+        for tool in ProvidedTool::all(self.clone()) {
+            if listed.tools.contains_key(tool.definition().name.as_str()) {
+                provided.push(Arc::new(tool));
+            }
+        }
+        provided
     }
 }
 

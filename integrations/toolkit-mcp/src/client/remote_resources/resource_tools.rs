@@ -99,8 +99,9 @@ impl McpResourceTools {
 /// Describes a resource in one line.
 fn line(resource: &McpResource) -> String {
     let name = resource.title.as_ref().unwrap_or(&resource.name);
-    let parts = [Some(name), resource.media_type.as_ref(), resource.description.as_ref()];
-    let parts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
+    let mut parts = vec![name.as_str()];
+    parts.extend(resource.media_type.as_deref());
+    parts.extend(resource.description.as_deref());
     format!("{} ({})", resource.uri, parts.join("; ").replace('\n', " "))
 }
 

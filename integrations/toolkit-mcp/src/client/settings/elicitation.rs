@@ -179,7 +179,7 @@ fn host_of_page(url: &str) -> Option<String> {
         Some(address) => address.parse::<Ipv6Addr>().is_ok(),
         None => host.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_')),
     };
-    (is_port && is_host && !host.is_empty()).then(|| host.to_ascii_lowercase())
+    if is_port && is_host && !host.is_empty() { Some(host.to_ascii_lowercase()) } else { None }
 }
 
 /// Returns whether all strings and member names of a value are free of hidden characters.
@@ -194,9 +194,14 @@ fn is_visible(value: &Value) -> bool {
 
 /// Returns the default values of all properties that have a default.
 fn defaults(schema: &Value) -> Map<String, Value> {
-    let properties = schema.get("properties").and_then(Value::as_object);
-    let defaults = properties.into_iter().flatten();
-    defaults.filter_map(|(name, property)| Some((name.clone(), property.get("default")?.clone()))).collect()
+    let mut defaults = Map::new();
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return defaults };
+    for (name, property) in properties {
+        if let Some(default) = property.get("default") {
+            defaults.insert(name.clone(), default.clone());
+        }
+    }
+    defaults
 }
 
 #[cfg(test)]

@@ -98,7 +98,9 @@ fn import(entry: Value, settings: &ClientSettings, notes: &mut Vec<Note>) -> Res
         return Err((ToolIssueKind::Task, message.to_owned()));
     }
     let visibility = entry.pointer("/_meta/ui/visibility").and_then(Value::as_array);
-    if visibility.is_some_and(|places| !places.iter().any(|place| place == "model")) {
+    if let Some(places) = visibility
+        && !places.iter().any(|place| place == "model")
+    {
         let message = "is only for the server's own page, and was left out";
         return Err((ToolIssueKind::App, message.to_owned()));
     }
@@ -113,7 +115,12 @@ fn import(entry: Value, settings: &ClientSettings, notes: &mut Vec<Note>) -> Res
     let name = legal_name(&tool.name, settings.namespace.as_deref(), notes)?;
     let parameters = checked_parameters(Arc::unwrap_or_clone(tool.input_schema), schema_limits, notes)?;
     let description = description(tool.description.as_deref().unwrap_or_default(), limits.description, notes);
-    let title = tool.title.or_else(|| tool.annotations.as_ref()?.title.clone());
+    let mut title = tool.title;
+    if let Some(annotations) = &tool.annotations
+        && title.is_none()
+    {
+        title.clone_from(&annotations.title);
+    }
     if title.as_deref().is_some_and(hides_text) {
         let message = "has invisible characters in its title, which were removed";
         notes.push((ToolIssueKind::Description, message.to_owned()));
@@ -136,18 +143,18 @@ fn import(entry: Value, settings: &ClientSettings, notes: &mut Vec<Note>) -> Res
 
 /// Parses an entry. PHP writes `[]` for an empty object, which is corrected if the entry is not a tool otherwise.
 fn parse(mut entry: Value) -> serde_json::Result<Tool> {
-    Tool::deserialize(&entry).or_else(|error| {
-        let members = ["inputSchema", "outputSchema", "annotations", "_meta"];
-        let lists = members.iter().filter(|member| entry.get(member) == Some(&json!([])));
-        let lists: Vec<_> = lists.collect();
-        if lists.is_empty() {
-            return Err(error);
+    let error = match Tool::deserialize(&entry) {
+        Ok(tool) => return Ok(tool),
+        Err(error) => error,
+    };
+    let mut is_corrected = false;
+    for member in ["inputSchema", "outputSchema", "annotations", "_meta"] {
+        if entry.get(member) == Some(&json!([])) {
+            entry[member] = json!({});
+            is_corrected = true;
         }
-        for member in lists {
-            entry[*member] = json!({});
-        }
-        Tool::deserialize(entry)
-    })
+    }
+    if is_corrected { Tool::deserialize(entry) } else { Err(error) }
 }
 
 fn icon(published: Icon) -> ToolIcon {
@@ -157,21 +164,24 @@ fn icon(published: Icon) -> ToolIcon {
     icon
 }
 
+/// Returns a hint of a server. A server that is not trusted gives only hints that make a tool look more dangerous.
+fn hint(value: Option<bool>, dangerous: bool, is_trusted: bool) -> Option<bool> {
+    if is_trusted || value == Some(dangerous) { value } else { None }
+}
+
 fn metadata(
     title: Option<String>,
     annotations: Option<ToolAnnotations>,
     settings: &ClientSettings,
 ) -> ToolMetadata {
     let annotations = annotations.unwrap_or_default();
-    let trusted = settings.trust_annotations;
-    // If the server is not trusted, ignore all hints except those that make a tool look more dangerous.
-    let hint = |value: Option<bool>, dangerous: bool| value.filter(|value| trusted || *value == dangerous);
+    let is_trusted = settings.trust_annotations;
     let mut metadata = ToolMetadata::default();
     metadata.title = title.map(|title| clean(&title).chars().take(256).collect());
-    metadata.read_only = hint(annotations.read_only_hint, false);
-    metadata.destructive = hint(annotations.destructive_hint, true);
-    metadata.idempotent = hint(annotations.idempotent_hint, false);
-    metadata.open_world = hint(annotations.open_world_hint, true);
+    metadata.read_only = hint(annotations.read_only_hint, false, is_trusted);
+    metadata.destructive = hint(annotations.destructive_hint, true, is_trusted);
+    metadata.idempotent = hint(annotations.idempotent_hint, false, is_trusted);
+    metadata.open_world = hint(annotations.open_world_hint, true, is_trusted);
     // According to the protocol, a read-only tool destroys nothing, regardless of its other hints. The idempotent hint
     // has a meaning only for tools that are not read-only.
     if metadata.read_only == Some(true) {

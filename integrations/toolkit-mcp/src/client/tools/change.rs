@@ -49,12 +49,8 @@ impl ToolListChange {
     /// `old`, counts as changed.
     pub(crate) fn between(old: &Catalog, new: &Catalog) -> Self {
         let mut change = Self::default();
-        let names = |catalog: &Catalog, other: &Catalog| {
-            let missing = catalog.tools.iter().filter(|(name, _)| !other.tools.contains_key(*name));
-            missing.map(|(_, tool)| tool.definition.name.clone()).collect()
-        };
-        change.added = names(new, old);
-        change.removed = names(old, new);
+        change.added = names_missing_in(old, new);
+        change.removed = names_missing_in(new, old);
         for (name, tool) in &new.tools {
             let Some(earlier) = old.tools.get(name) else { continue };
             let waiting = new.pending.get(name).filter(|waiting| old.pending.get(name) != Some(*waiting));
@@ -67,23 +63,45 @@ impl ToolListChange {
     }
 }
 
+/// Returns the names of the tools of `catalog` that `other` does not have.
+fn names_missing_in(other: &Catalog, catalog: &Catalog) -> Vec<ToolName> {
+    let mut names = Vec::new();
+    for (name, tool) in &catalog.tools {
+        if !other.tools.contains_key(name) {
+            names.push(tool.definition.name.clone());
+        }
+    }
+    names
+}
+
 impl McpToolChange {
     fn between(old: &RemoteTool, new: &RemoteTool, is_blocked: bool) -> Self {
         let is_other = old.entry != new.entry && old.definition == new.definition;
         let old = &old.definition;
         let new = &new.definition;
-        let description =
-            (old.description != new.description).then(|| (old.description.clone(), new.description.clone()));
-        let parameters = (old.parameters != new.parameters)
-            .then(|| SchemaDiff::of_arguments(&old.parameters, &new.parameters));
+        let mut change = Self {
+            tool: new.name.clone(),
+            description: None,
+            parameters: None,
+            output: None,
+            settings: settings(&old.metadata, &new.metadata),
+            is_blocked,
+        };
+        if old.description != new.description {
+            change.description = Some((old.description.clone(), new.description.clone()));
+        }
+        if old.parameters != new.parameters {
+            change.parameters = Some(SchemaDiff::of_arguments(&old.parameters, &new.parameters));
+        }
         // A tool without an output schema may return any value.
         let [was, is] = [old, new].map(|tool| tool.output_schema().cloned().unwrap_or(Value::Bool(true)));
-        let output = (was != is).then(|| SchemaDiff::of_results(&was, &is));
-        let mut settings = settings(&old.metadata, &new.metadata);
-        if is_other {
-            settings.push("other");
+        if was != is {
+            change.output = Some(SchemaDiff::of_results(&was, &is));
         }
-        Self { tool: new.name.clone(), description, parameters, output, settings, is_blocked }
+        if is_other {
+            change.settings.push("other");
+        }
+        change
     }
 }
 
@@ -102,10 +120,11 @@ fn settings(old: &ToolMetadata, new: &ToolMetadata) -> Vec<&'static str> {
 
 impl fmt::Display for ToolListChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let added = self.added.iter().map(|tool| format!("- tool `{tool}` is new"));
-        let removed = self.removed.iter().map(|tool| format!("- tool `{tool}` was removed"));
-        let lines = added.chain(removed).chain(self.changed.iter().map(McpToolChange::to_string));
-        f.write_str(&lines.collect::<Vec<_>>().join("\n"))
+        let mut lines = Vec::new();
+        lines.extend(self.added.iter().map(|tool| format!("- tool `{tool}` is new")));
+        lines.extend(self.removed.iter().map(|tool| format!("- tool `{tool}` was removed")));
+        lines.extend(self.changed.iter().map(McpToolChange::to_string));
+        f.write_str(&lines.join("\n"))
     }
 }
 

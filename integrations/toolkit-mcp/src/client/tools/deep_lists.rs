@@ -56,7 +56,10 @@ pub(crate) fn cut_deep_values(text: &str) -> Option<String> {
             _ => {}
         }
     }
+    if kept == 0 {
+        return None;
+    }
     cut.push_str(text.get(kept..).unwrap_or_default());
-    let is_list = || from_str::<ListedTools>(text).is_ok() || from_str::<ListMessage>(text).is_ok();
-    (kept > 0 && is_list()).then_some(cut)
+    let is_list = from_str::<ListedTools>(text).is_ok() || from_str::<ListMessage>(text).is_ok();
+    if is_list { Some(cut) } else { None }
 }

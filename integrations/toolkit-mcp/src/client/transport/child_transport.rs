@@ -46,27 +46,12 @@ pub(crate) struct ChildTransport {
 impl ChildTransport {
     /// Starts the process and returns the transport to it.
     pub(crate) fn spawn(command: &McpCommand, limit: usize, wire: &Arc<Wire>) -> Result<Self, McpError> {
-        let failed = |error: io::Error| {
-            let text = match command.missing_directory() {
-                Some(directory) => format!("the working directory `{}` does not exist", directory.display()),
-                None => {
-                    let program = command.program.to_string_lossy();
-                    let cure = if program.contains(char::is_whitespace) {
-                        "the command is the program alone, and its arguments go into `args`"
-                    } else {
-                        "check the command and `PATH`"
-                    };
-                    format!("`{program}` could not be started: {error}; {cure}")
-                }
-            };
-            McpError::new(McpErrorKind::Start, text)
-        };
         wire.secrets.add(&command.secrets());
         let mut process = CommandWrap::from(command.to_process());
         #[cfg(unix)]
         process.wrap(process_wrap::tokio::ProcessGroup::leader());
-        let mut child = process.spawn().map_err(failed)?;
-        let missing = || failed(io::Error::other("its standard streams are not connected"));
+        let mut child = process.spawn().map_err(|error| start_error(command, &error))?;
+        let missing = || start_error(command, &io::Error::other("its standard streams are not connected"));
         let output = child.stdout().take().ok_or_else(missing)?;
         let input = child.stdin().take().ok_or_else(missing)?;
         let errors = child.stderr().take().ok_or_else(missing)?;
@@ -74,6 +59,21 @@ impl ChildTransport {
         let lines = ServerLines::new(output, input, limit, wire.clone());
         Ok(Self { child: Some(child), lines, wire: wire.clone() })
     }
+}
+
+/// Creates the error for a process that could not be started.
+fn start_error(command: &McpCommand, error: &io::Error) -> McpError {
+    if let Some(directory) = command.missing_directory() {
+        let text = format!("the working directory `{}` does not exist", directory.display());
+        return McpError::new(McpErrorKind::Start, text);
+    }
+    let program = command.program.to_string_lossy();
+    let cure = if program.contains(char::is_whitespace) {
+        "the command is the program alone, and its arguments go into `args`"
+    } else {
+        "check the command and `PATH`"
+    };
+    McpError::new(McpErrorKind::Start, format!("`{program}` could not be started: {error}; {cure}"))
 }
 
 impl Transport<RoleClient> for ChildTransport {

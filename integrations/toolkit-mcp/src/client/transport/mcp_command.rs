@@ -120,12 +120,11 @@ impl McpCommand {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if !self.inherits_all {
             command.env_clear();
-            command.envs(
-                INHERITED
-                    .iter()
-                    .flat_map(|names| names.split(' '))
-                    .filter_map(|name| Some((name, std::env::var_os(name)?))),
-            );
+            for name in INHERITED.iter().flat_map(|names| names.split(' ')) {
+                if let Some(value) = std::env::var_os(name) {
+                    command.env(name, value);
+                }
+            }
         }
         command.envs(&self.variables);
         if let Some(directory) = &self.directory {
@@ -141,8 +140,15 @@ fn find(program: &OsStr, folders: impl Iterator<Item = PathBuf>) -> Option<PathB
     if name.extension().is_some() || name.components().count() > 1 {
         return None;
     }
-    let with_endings = |folder: PathBuf| ENDINGS.map(|ending| folder.join(name).with_extension(ending));
-    folders.flat_map(with_endings).find(|path| path.is_file())
+    for folder in folders {
+        for ending in ENDINGS {
+            let path = folder.join(name).with_extension(ending);
+            if path.is_file() {
+                return Some(path);
+            }
+        }
+    }
+    None
 }
 
 /// Returns an argument as it is shown: an option such as `--port=…` or `-y` without its value, and `…` for any other

@@ -38,7 +38,7 @@ impl StderrTail {
         if lines.is_empty() {
             return String::new();
         }
-        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        format!("; its last output: {}", lines.join(" | "))
+        let texts: Vec<&str> = lines.iter().map(String::as_str).collect();
+        format!("; its last output: {}", texts.join(" | "))
     }
 }

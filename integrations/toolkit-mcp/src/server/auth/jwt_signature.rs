@@ -81,11 +81,17 @@ pub(super) struct JwtKey {
     y: Option<String>,
 }
 
+/// Returns the bytes of a part of a key.
+fn decoded(part: Option<&str>) -> Option<Vec<u8>> {
+    BASE64URL_NOPAD.decode(part?.as_bytes()).ok()
+}
+
 impl JwtKey {
     /// Reads a key. Returns `None` if it is not for signatures.
     pub(super) fn parse(key: &Value) -> Option<Self> {
         let key = Self::deserialize(key).ok()?;
-        key.usage.as_ref().is_none_or(|usage| usage == "sig").then_some(key)
+        let is_usable = key.usage.as_ref().is_none_or(|usage| usage == "sig");
+        if is_usable { Some(key) } else { None }
     }
 
     /// Returns whether the token may name this key.
@@ -100,15 +106,15 @@ impl JwtKey {
     }
 
     fn verified(&self, jwt: &SignedJwt<'_>) -> Option<()> {
-        let part = |part: &Option<String>| BASE64URL_NOPAD.decode(part.as_ref()?.as_bytes()).ok();
         let verified = match algorithm(&jwt.header.alg)? {
             JwtAlgorithm::Rsa(parameters) => {
-                let key = RsaPublicKeyComponents { n: part(&self.n)?, e: part(&self.e)? };
+                let key =
+                    RsaPublicKeyComponents { n: decoded(self.n.as_deref())?, e: decoded(self.e.as_deref())? };
                 key.verify(parameters, jwt.signed, &jwt.signature)
             }
             JwtAlgorithm::Curve(curve, algorithm) => {
-                let mut point = part(&self.x)?;
-                if let Some(y) = part(&self.y) {
+                let mut point = decoded(self.x.as_deref())?;
+                if let Some(y) = decoded(self.y.as_deref()) {
                     // The form of a point with both coordinates.
                     point.insert(0, 4);
                     point.extend(y);

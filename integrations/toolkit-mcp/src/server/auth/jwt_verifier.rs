@@ -120,16 +120,17 @@ impl Issuer {
             audience => *audience == self.audience,
         };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+        let is_early = match claims.get("nbf") {
+            Some(start) => start.as_f64().is_none_or(|start| start > now + LEEWAY),
+            None => false,
+        };
         if claims["iss"] != self.name {
             Err("another issuer signed it")
         } else if !is_own {
             Err("it is made for another audience")
         } else if claims["exp"].as_f64().is_none_or(|end| end + LEEWAY <= now) {
             Err("it is expired")
-        } else if claims
-            .get("nbf")
-            .is_some_and(|start| start.as_f64().is_none_or(|start| start > now + LEEWAY))
-        {
+        } else if is_early {
             Err("it is not valid yet")
         } else {
             Ok(claims)
@@ -161,9 +162,9 @@ impl Issuer {
         if metadata["issuer"] != self.name {
             return Err("its metadata names another issuer".to_owned());
         }
-        let keys = metadata["jwks_uri"].as_str().ok_or("its metadata names no keys")?;
-        let keys = self.get(keys).await?;
-        let keys = keys["keys"].as_array().ok_or("it published no list of keys")?;
+        let url = metadata["jwks_uri"].as_str().ok_or("its metadata names no keys")?;
+        let published = self.get(url).await?;
+        let keys = published["keys"].as_array().ok_or("it published no list of keys")?;
         Ok(keys.iter().filter_map(JwtKey::parse).collect())
     }
 

@@ -151,14 +151,13 @@ impl ProtectedResource {
             let message = "a bearer token is required";
             return Err(self.challenge(StatusCode::UNAUTHORIZED, message, "", &self.scopes.join(" ")));
         };
-        let checked = match &self.check {
-            Some(check) => check(token.to_owned()).await,
-            None => None,
-        };
-        checked.ok_or_else(|| {
-            let message = "the token is not valid";
-            self.challenge(StatusCode::UNAUTHORIZED, message, "invalid_token", &self.scopes.join(" "))
-        })
+        if let Some(check) = &self.check
+            && let Some(verified) = check(token.to_owned()).await
+        {
+            return Ok(verified);
+        }
+        let message = "the token is not valid";
+        Err(self.challenge(StatusCode::UNAUTHORIZED, message, "invalid_token", &self.scopes.join(" ")))
     }
 
     /// Returns the response to a request whose token lacks scopes.
@@ -175,13 +174,13 @@ impl ProtectedResource {
         scopes: &str,
     ) -> Response<HttpBody> {
         let (origin, path) = self.metadata_path();
-        let mut challenge = format!("Bearer resource_metadata=\"{origin}{path}\"");
+        let mut parameters = format!("Bearer resource_metadata=\"{origin}{path}\"");
         for (name, value) in [("scope", scopes), ("error", error)] {
             if !value.is_empty() {
-                challenge.push_str(&format!(", {name}=\"{value}\""));
+                parameters.push_str(&format!(", {name}=\"{value}\""));
             }
         }
-        let challenge = HeaderValue::try_from(challenge).unwrap_or(HeaderValue::from_static("Bearer"));
+        let challenge = HeaderValue::try_from(parameters).unwrap_or(HeaderValue::from_static("Bearer"));
         let mut response = refusal(status, message);
         response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
         response

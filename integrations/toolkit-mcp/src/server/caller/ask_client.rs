@@ -31,9 +31,8 @@ pub async fn ask_client(question: ApprovalRequest) -> Approval {
     }
     let name = &question.request.definition().name;
     let arguments = question.request.arguments_json().unwrap_or_default();
-    let message =
-        format!("Allow the tool `{name}` to run? Reason: {}. Arguments: {arguments}", question.reason);
-    let message = show_invisible(&message);
+    let text = format!("Allow the tool `{name}` to run? Reason: {}. Arguments: {arguments}", question.reason);
+    let message = show_invisible(&text);
     let schema = json!({"type": "object", "properties": {}});
     match caller.elicit(APPROVAL, message, schema).await {
         Ok(Elicited::Accepted(_)) => Approval::Approve,

@@ -98,12 +98,12 @@ impl Inputs {
         let mut answers = BTreeMap::new();
         let mut keys = BTreeSet::new();
         if let Some(state) = state {
-            let refused = |_| ErrorData::invalid_params("`requestState` is not valid for this call", None);
-            let state: State = secret
-                .open_json_with(&state, bound_to(name, &arguments, principal.as_deref()).as_bytes())
-                .map_err(refused)?;
-            answers = state.answers;
-            keys = state.keys;
+            let call = bound_to(name, &arguments, principal.as_deref());
+            let Ok(opened) = secret.open_json_with::<State>(&state, call.as_bytes()) else {
+                return Err(ErrorData::invalid_params("`requestState` is not valid for this call", None));
+            };
+            answers = opened.answers;
+            keys = opened.keys;
         }
         let responses = responses.unwrap_or_default().into_iter();
         answers.extend(responses.filter(|(key, _)| key != APPROVAL || keys.contains(key)));
@@ -137,9 +137,10 @@ impl Inputs {
         let state = State { answers: self.answers.clone(), keys: requests.keys().cloned().collect() };
         let call = bound_to(&self.name, &self.arguments, self.principal.as_deref());
         let options = SealOptions::new().associated_data(call.as_bytes()).ttl(STATE_LIFETIME);
-        let sealed = secret.seal_json_with(&state, &options);
-        let sealed = sealed.map_err(|error| ErrorData::internal_error(error.to_string(), None));
-        Some(sealed.map(|sealed| InputRequiredResult::new(Some(requests), Some(sealed))))
+        Some(match secret.seal_json_with(&state, &options) {
+            Ok(sealed) => Ok(InputRequiredResult::new(Some(requests), Some(sealed))),
+            Err(error) => Err(ErrorData::internal_error(error.to_string(), None)),
+        })
     }
 
     /// Sends a request to the client and returns the result. If the protocol version has no sessions, the call is
@@ -151,9 +152,13 @@ impl Inputs {
         method: &str,
         params: Value,
     ) -> Result<Value, ToolError> {
-        let question = question(method, params.clone()).map_err(|reason| {
-            ToolError::failed(format!("`{method}` is not a valid request to the client: {reason}"))
-        })?;
+        let question = match question(method, params.clone()) {
+            Ok(question) => question,
+            Err(reason) => {
+                let text = format!("`{method}` is not a valid request to the client: {reason}");
+                return Err(ToolError::failed(text));
+            }
+        };
         let can_suspend = is_stateless(context);
         let capabilities = context.client_capabilities().unwrap_or_default();
         if let Some(missing) = missing(&question, &capabilities) {
@@ -174,10 +179,11 @@ impl Inputs {
             InputRequest::ListRoots(request) => request.into(),
             _ => return Err(ToolError::failed(format!("`{method}` cannot be sent to the client"))),
         };
-        let answer = context.peer.send_request(request).await;
-        let answer =
-            answer.map_err(|error| ToolError::failed(format!("the client did not answer: {error}")))?;
-        let answer = serde_json::to_value(answer).unwrap_or_default();
+        let result = match context.peer.send_request(request).await {
+            Ok(result) => result,
+            Err(error) => return Err(ToolError::failed(format!("the client did not answer: {error}"))),
+        };
+        let answer = serde_json::to_value(result).unwrap_or_default();
         if is_answer(method, &params, &answer) {
             Ok(answer)
         } else {

@@ -168,15 +168,19 @@ async fn dispatch(
 /// reports are dropped.
 fn increasing(reports: Arc<Reports>, token: ProgressToken) -> impl Fn(Progress) + Send + Sync + 'static {
     let highest = Mutex::new(f64::NEG_INFINITY);
-    move |progress| {
-        let percent = progress.fraction * 100.0;
-        let mut highest = lock(&highest);
-        if percent > *highest {
-            *highest = percent;
-            let mut report = ProgressNotificationParam::new(token.clone(), percent).with_total(100.0);
-            report.message = Some(progress.message).filter(|message| !message.is_empty());
-            reports.add(report);
+    move |progress| add_if_higher(&reports, &highest, &token, progress)
+}
+
+fn add_if_higher(reports: &Reports, highest: &Mutex<f64>, token: &ProgressToken, progress: Progress) {
+    let percent = progress.fraction * 100.0;
+    let mut highest = lock(highest);
+    if percent > *highest {
+        *highest = percent;
+        let mut report = ProgressNotificationParam::new(token.clone(), percent).with_total(100.0);
+        if !progress.message.is_empty() {
+            report.message = Some(progress.message);
         }
+        reports.add(report);
     }
 }
 

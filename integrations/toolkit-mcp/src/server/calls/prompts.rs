@@ -80,14 +80,14 @@ pub(crate) fn listed(
 fn listed_prompt(definition: &ToolDefinition) -> Prompt {
     let parameters = &definition.parameters;
     let properties = parameters.get("properties").and_then(Value::as_object).into_iter().flatten();
-    let required = parameters.get("required").and_then(Value::as_array);
-    let arguments = properties.map(|(name, schema)| {
-        let is_required = required.is_some_and(|names| names.iter().any(|required| required == name));
+    let required = parameters.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let mut arguments = Vec::new();
+    for (name, schema) in properties {
+        let is_required = required.iter().any(|required| required == name);
         let mut argument = PromptArgument::new(name).with_required(is_required);
         argument.description = schema.get("description").and_then(Value::as_str).map(str::to_owned);
-        argument
-    });
-    let arguments: Vec<_> = arguments.collect();
+        arguments.push(argument);
+    }
     let description = Some(&definition.description).filter(|description| !description.is_empty());
     let mut prompt = Prompt::new(definition.name.as_str(), description, Some(arguments));
     prompt.title.clone_from(&definition.metadata.title);
@@ -118,12 +118,13 @@ pub(crate) async fn get(
         Err(question) => return Ok(question.into()),
     };
     let roles = output.structured().and_then(Value::as_array).cloned().unwrap_or_default();
-    let messages = output.into_content().into_iter().enumerate().map(|(index, content)| {
+    let mut messages = Vec::new();
+    for (index, content) in output.into_content().into_iter().enumerate() {
         let is_assistant = roles.get(index).is_some_and(|role| role == ASSISTANT);
         let role = if is_assistant { Role::Assistant } else { Role::User };
-        PromptMessage::new(role, block(content, index))
-    });
-    let mut result = GetPromptResult::new(messages.collect());
+        messages.push(PromptMessage::new(role, block(content, index)));
+    }
+    let mut result = GetPromptResult::new(messages);
     result.description = Some(prompt.definition().description.clone()).filter(|text| !text.is_empty());
     Ok(result.into())
 }

@@ -11,7 +11,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toolkit_core::registry::{CheckOutcome, RegistrySource};
 use toolkit_core::{
@@ -67,15 +67,8 @@ impl ServerResource {
     /// The name is illegal.
     pub fn file(uri: &str, name: &str, path: impl Into<PathBuf>) -> Result<Self, BuildError> {
         let path = path.into();
-        let read = move || match std::fs::read(&path) {
-            Ok(bytes) => Ok(match String::from_utf8(bytes) {
-                Ok(text) => Content::text(text),
-                Err(binary) => Media::new("application/octet-stream", binary.into_bytes()).into(),
-            }),
-            // The path is a matter of the server.
-            Err(error) => Err(ToolError::failed(format!("the file cannot be read: {}", error.kind()))),
-        };
-        let mut resource = Self::function(uri, ClosureTool::without_arguments(name, "", read)?);
+        let tool = ClosureTool::without_arguments(name, "", move || content_of(&path))?;
+        let mut resource = Self::function(uri, tool);
         resource.definition.metadata.blocking = true;
         Ok(resource)
     }
@@ -108,6 +101,19 @@ impl ServerResource {
         self.definition.description = description.into();
         self
     }
+}
+
+/// Reads a file as a text, or as bytes if it is none.
+fn content_of(path: &Path) -> Result<Content, ToolError> {
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        // The path is a matter of the server.
+        Err(error) => return Err(ToolError::failed(format!("the file cannot be read: {}", error.kind()))),
+    };
+    Ok(match String::from_utf8(bytes) {
+        Ok(text) => Content::text(text),
+        Err(binary) => Media::new("application/octet-stream", binary.into_bytes()).into(),
+    })
 }
 
 impl Tool for ServerResource {
@@ -220,12 +226,15 @@ pub(crate) fn with_template<'a>(registry: &'a ToolRegistry, wanted: &str) -> Opt
 
 /// Returns the resource with a URI, and the arguments in the URI. A URI of its own precedes templates.
 pub(crate) fn find<'a>(registry: &'a ToolRegistry, wanted: &str) -> Option<(&'a ToolDefinition, Value)> {
-    let own = with_template(registry, wanted).map(|definition| (definition, json!({})));
-    own.or_else(|| {
-        registry
-            .iter_definitions()
-            .find_map(|definition| Some((definition, expand(uri(definition), wanted)?)))
-    })
+    if let Some(own) = with_template(registry, wanted) {
+        return Some((own, json!({})));
+    }
+    for definition in registry.iter_definitions() {
+        if let Some(arguments) = expand(uri(definition), wanted) {
+            return Some((definition, arguments));
+        }
+    }
+    None
 }
 
 /// Reads a resource.
@@ -245,13 +254,15 @@ pub(crate) async fn read(
         input_responses: request.input_responses,
         request_state: request.request_state,
     };
-    Ok(match client_call::output(session, dispatcher, call, context, not_found).await? {
-        Ok(output) => {
-            let form = |content| resource_contents(content, &request.uri, media_type(definition));
-            ReadResourceResult::new(output.into_content().into_iter().map(form).collect()).into()
-        }
-        Err(question) => question.into(),
-    })
+    let output = match client_call::output(session, dispatcher, call, context, not_found).await? {
+        Ok(output) => output,
+        Err(question) => return Ok(question.into()),
+    };
+    let mut contents = Vec::new();
+    for content in output.into_content() {
+        contents.push(resource_contents(content, &request.uri, media_type(definition)));
+    }
+    Ok(ReadResourceResult::new(contents).into())
 }
 
 /// Returns the error for a URI without a resource.

@@ -30,7 +30,7 @@ pub(crate) async fn run(
         input_responses: request.input_responses,
         request_state: request.request_state,
     };
-    let links = Links { settings, call: call.id.clone() };
+    let stored = Links { settings, call: call.id.clone() };
     let wraps_outputs = !is_stateless(&context);
     let (result, tool) = match client_call::run(session, &settings.dispatcher, call, context).await? {
         CallEnd::Answered(result, tool) => (result, tool),
@@ -41,12 +41,12 @@ pub(crate) async fn run(
         CallEnd::Refused(error) => return Ok(failure(&error).into()),
         CallEnd::Suspended(question) => return Ok(question.into()),
     };
-    let links = links.take();
+    let links = stored.take();
     let schema = tool.as_ref().and_then(|tool| tool.definition().output_schema());
-    let outcome = result.outcome.and_then(|output| {
-        let full_json = || full_json(settings, &links);
-        success(output, &result.name, schema, full_json)
-    });
+    let outcome = match result.outcome {
+        Ok(output) => success(output, &result.name, schema, || full_json(settings, &links)),
+        Err(error) => Err(error),
+    };
     let mut result = match outcome {
         Ok(mut result) => {
             if wraps_outputs && schema.is_some_and(is_wrapped) {

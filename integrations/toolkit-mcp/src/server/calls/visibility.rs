@@ -50,7 +50,10 @@ impl<'a> View<'a> {
 
 /// Returns whether a client sees a tool, a prompt or a resource.
 pub(crate) fn is_visible(settings: &ServerSettings, caller: &Caller, definition: &ToolDefinition) -> bool {
-    let decide = || settings.filters.iter().all(|filter| filter(caller, definition));
     // A panic would end the task of the request without a response.
-    catch_unwind(AssertUnwindSafe(decide)).unwrap_or(false)
+    catch_unwind(AssertUnwindSafe(|| permits(settings, caller, definition))).unwrap_or(false)
+}
+
+fn permits(settings: &ServerSettings, caller: &Caller, definition: &ToolDefinition) -> bool {
+    settings.filters.iter().all(|filter| filter(caller, definition))
 }

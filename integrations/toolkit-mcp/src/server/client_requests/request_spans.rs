@@ -12,7 +12,7 @@ pub(crate) fn open(
     context: &RequestContext<RoleServer>,
 ) -> RequestSpan {
     let is_http = is_http(context);
-    let path = NetworkPath { transport: is_http.then_some("tcp"), server: None };
+    let path = NetworkPath { transport: if is_http { Some("tcp") } else { None }, server: None };
     let span = RequestSpan::open(|| RequestFacts {
         is_client: false,
         method,
@@ -34,7 +34,8 @@ pub(crate) async fn answered<T>(
 ) -> Result<T, ErrorData> {
     let answer = span.around(work).await;
     match &answer {
-        Ok(answer) => span.end(is_failed(answer).then_some("tool_error")),
+        Ok(answer) if is_failed(answer) => span.end(Some("tool_error")),
+        Ok(_) => span.end(None),
         Err(error) => {
             span.set_code(error.code.0);
             span.end(Some("_OTHER"));

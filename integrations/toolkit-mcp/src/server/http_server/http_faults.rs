@@ -90,15 +90,17 @@ pub(super) async fn bind(
         Ok(listener) => listener.local_addr().map(|address| (listener, address)),
         Err(error) => Err(error),
     };
-    bound.map_err(|error| match (error.kind(), &addresses[..]) {
+    let error = match bound {
+        Ok(bound) => return Ok(bound),
+        Err(error) => error,
+    };
+    let text = match (error.kind(), &addresses[..]) {
         // The guards name the address themselves.
-        (io::ErrorKind::InvalidInput, _) | (_, []) => McpError::new(McpErrorKind::Bind, error.to_string()),
-        (io::ErrorKind::AddrInUse, [address, ..]) => McpError::new(
-            McpErrorKind::Bind,
-            format!("`{address}` is in use by another program ({error}); stop it, or take another port"),
-        ),
-        (_, [address, ..]) => {
-            McpError::new(McpErrorKind::Bind, format!("`{address}` cannot be bound: {error}"))
+        (io::ErrorKind::InvalidInput, _) | (_, []) => error.to_string(),
+        (io::ErrorKind::AddrInUse, [address, ..]) => {
+            format!("`{address}` is in use by another program ({error}); stop it, or take another port")
         }
-    })
+        (_, [address, ..]) => format!("`{address}` cannot be bound: {error}"),
+    };
+    Err(McpError::new(McpErrorKind::Bind, text))
 }

@@ -5,7 +5,7 @@ use super::sessions::{SessionRequest, Sessions};
 use crate::server::auth::VerifiedToken;
 use crate::server::client_requests::ClientRequestHandler;
 use crate::server::http_answers::{HttpAnswer, event_stream_of, refusal};
-use crate::server::request_body::{Received, RequestBody, missing_scopes};
+use crate::server::request_body::{Received, RequestBody};
 use crate::server::server_settings::ServerSettings;
 
 use crate::macros::debug;
@@ -55,10 +55,13 @@ impl HttpService {
             // The guards check the hosts and the origins.
             .disable_allowed_hosts();
         let of_session = settings.clone();
-        let handler = move || Ok(ClientRequestHandler::new(of_session.clone()));
         let sessions = Arc::new(Sessions::new(http.max_sessions, http.session_idle));
-        let service = Arc::new(StreamableHttpService::new(handler, sessions, config));
-        Self { service, settings }
+        let service = StreamableHttpService::new(
+            move || Ok(ClientRequestHandler::new(of_session.clone())),
+            sessions,
+            config,
+        );
+        Self { service: Arc::new(service), settings }
     }
 
     /// Answers a request for the metadata of OAuth, or a request that the guards accept.
@@ -75,29 +78,27 @@ impl HttpService {
     /// Answers a request that has the token, also if it is a batch or the answer takes long.
     async fn authorized(self, mut parts: Parts, body: HttpBody) -> Response<HttpBody> {
         let oauth = self.settings.http.oauth.clone();
-        let mut token = None;
+        let mut granted = None;
         if let Some(oauth) = &oauth {
             let checked: VerifiedToken = match oauth.check(&parts.headers).await {
                 Ok(checked) => checked,
                 Err(challenge) => return challenge,
             };
-            parts.extensions.insert(checked.clone());
-            token = Some(checked);
+            granted = Some(checked.scope.clone());
+            parts.extensions.insert(checked);
         } else if let Err(refusal) = self.settings.http.guards.authorize(&parts.headers) {
             return refusal.into_response();
         }
         if parts.method != Method::POST {
             return self.answer(parts, body).await;
         }
-        let batch = accepts_batches(&parts.headers).then(|| parts.clone());
+        let batch = if accepts_batches(&parts.headers) { Some(parts.clone()) } else { None };
         let method = parts.headers.get("mcp-method");
         let has_no_session = method.is_some_and(|method| method != "initialize");
         let state = RequestBody::default();
-        let settings = self.settings.clone();
-        let missing = move |body: &[u8]| missing_scopes(&settings, &token?.scope, body);
-        let body = state.read_later(body, self.settings.clone(), missing);
+        let read_body = state.read_later(body, self.settings.clone(), granted);
         parts.extensions.insert(state.clone());
-        let mut answer = self.answer(parts, body);
+        let mut answer = self.answer(parts, read_body);
         let response = if has_no_session {
             loop {
                 match timeout(SLOW, &mut answer).await {

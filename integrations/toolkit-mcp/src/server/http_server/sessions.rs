@@ -115,10 +115,8 @@ impl OpenSessions {
     /// Returns whether a session is open for the current request. The SDK itself may end any session.
     fn has(&self, id: &SessionId) -> bool {
         let uses = lock(&self.uses);
-        let is_owner = |using: &SessionUse| {
-            SESSION_REQUEST.try_with(|current| current.identity == using.identity).unwrap_or(true)
-        };
-        uses.get(id).is_some_and(is_owner)
+        let Some(using) = uses.get(id) else { return false };
+        SESSION_REQUEST.try_with(|current| current.identity == using.identity).unwrap_or(true)
     }
 
     /// Returns the time after which a session may be idle. Returns `None` if the session is idle.
@@ -182,12 +180,12 @@ impl SessionManager for Sessions {
         let identity = SESSION_REQUEST.try_with(|current| current.identity.clone()).unwrap_or_default();
         let (id, transport) = self.local.create_session().await.map_err(io::Error::other)?;
         let watched = CancellationToken::new();
-        let watch = Self::watch(self.local.clone(), self.open.clone(), id.clone());
-        let watch = watched.clone().run_until_cancelled_owned(watch);
+        let watching = Self::watch(self.local.clone(), self.open.clone(), id.clone());
+        let cancellable = watched.clone().run_until_cancelled_owned(watching);
         let last = Instant::now();
         let using = SessionUse { responses: 0, last, identity, _watched: watched.drop_guard(), permit };
         lock(&self.open.uses).insert(id.clone(), using);
-        tokio::spawn(watch);
+        tokio::spawn(cancellable);
         Ok((id, transport))
     }
 

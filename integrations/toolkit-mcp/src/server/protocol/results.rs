@@ -23,9 +23,13 @@ pub(crate) fn success(
 ) -> Result<CallToolResult, ToolError> {
     let mut structured = match (output.structured(), output.content()) {
         (Some(value), _) => Some(value.clone()),
-        (None, [Content::Json(json)]) if schema.is_some() => Some(json.to_value().map_err(|error| {
-            ToolError::failed(format!("the output of tool `{name}` cannot be structured content: {error}"))
-        })?),
+        (None, [Content::Json(json)]) if schema.is_some() => match json.to_value() {
+            Ok(value) => Some(value),
+            Err(error) => {
+                let text = format!("the output of tool `{name}` cannot be structured content: {error}");
+                return Err(ToolError::failed(text));
+            }
+        },
         (None, _) if schema.is_some() => full_json(),
         _ => None,
     };
@@ -39,11 +43,16 @@ pub(crate) fn success(
             }
         }
     }
-    let message = Some(output.message()).filter(|message| !message.is_empty());
-    let message = message.map(|message| ContentBlock::text(message.to_owned()));
-    let content = output.into_content().into_iter().enumerate();
-    let content = content.map(|(index, content)| block(content, index));
-    let mut result = CallToolResult::success(content.chain(message).collect());
+    let message = output.message().to_owned();
+    let contents = output.into_content();
+    let mut blocks = Vec::with_capacity(contents.len() + usize::from(!message.is_empty()));
+    for (index, content) in contents.into_iter().enumerate() {
+        blocks.push(block(content, index));
+    }
+    if !message.is_empty() {
+        blocks.push(ContentBlock::text(message));
+    }
+    let mut result = CallToolResult::success(blocks);
     result.structured_content = structured;
     Ok(result)
 }
@@ -59,10 +68,9 @@ pub(crate) fn block(content: Content, index: usize) -> ContentBlock {
         Content::Json(json) => ContentBlock::text(json.into_string()),
         Content::Image(media) => item(*media, index, |data, kind, _| ContentBlock::image(data, kind)),
         Content::Audio(media) => item(*media, index, |data, kind, _| ContentBlock::audio(data, kind)),
-        Content::File(media) => {
-            let embedded = |data, kind, name: Option<String>| embedded(kind, data, attachment(name, index));
-            item(*media, index, |data, kind, name| ContentBlock::resource(embedded(data, kind, name)))
-        }
+        Content::File(media) => item(*media, index, |data, kind, name| {
+            ContentBlock::resource(embedded(kind, data, attachment(name, index)))
+        }),
         Content::Resource(resource) => {
             let mut linked = rmcp::model::Resource::new(resource.uri, resource.name);
             linked.mime_type = resource.media_type;
@@ -118,12 +126,13 @@ fn attachment(name: Option<String>, index: usize) -> String {
 /// Returns a file as the contents of a resource: as text if the media type is a text format, and as bytes
 /// otherwise.
 fn embedded(media_type: String, data: String, uri: String) -> ResourceContents {
-    let decoded = is_text(&media_type).then(|| BASE64.decode(data.as_bytes()).ok()).flatten();
-    let contents = match decoded.and_then(|bytes| String::from_utf8(bytes).ok()) {
-        Some(text) => ResourceContents::text(text, uri),
-        None => ResourceContents::blob(data, uri),
-    };
-    contents.with_mime_type(media_type)
+    if is_text(&media_type)
+        && let Ok(bytes) = BASE64.decode(data.as_bytes())
+        && let Ok(text) = String::from_utf8(bytes)
+    {
+        return ResourceContents::text(text, uri).with_mime_type(media_type);
+    }
+    ResourceContents::blob(data, uri).with_mime_type(media_type)
 }
 
 fn is_text(media_type: &str) -> bool {
@@ -133,5 +142,8 @@ fn is_text(media_type: &str) -> bool {
 
 /// Returns the content of `value` if it is a JSON string, and the JSON text of `value` otherwise.
 pub(crate) fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
 }

@@ -30,7 +30,7 @@ pub(crate) fn expand(template: &str, uri: &str) -> Option<Value> {
         template = rest;
         uri = after;
     }
-    (template == uri).then_some(Value::Object(values))
+    if template == uri { Some(Value::Object(values)) } else { None }
 }
 
 /// Returns whether a decoded value cannot leave the place that its template gives it: a segment is no path, and a path has no
