@@ -53,9 +53,8 @@ pub(crate) enum Field<'a> {
 impl<'a> Field<'a> {
     /// Parses a field at the start of `line`. Also returns the number of lines up to the end of its type.
     pub(crate) fn read(line: &'a Line) -> Option<(Self, usize)> {
-        let (field, height) = line.read(Self::parse, |alone, joined| match joined {
-            Some(Self::Known { .. }) => alone.is_some_and(Self::lacks_an_end),
-            _ => false,
+        let (field, height) = line.read(Self::parse, |alone, joined| {
+            matches!(joined, Some(Self::Known { .. })) && alone.is_some_and(Self::lacks_an_end)
         });
         Some((field?, height))
     }
