@@ -5,7 +5,8 @@ use crate::context::ToolActions;
 use crate::error::ToolError;
 use crate::output::ToolOutput;
 use crate::output::serde::tool_output;
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -23,7 +24,7 @@ use std::time::Duration;
 /// assert_eq!(serde_json::from_value::<ToolResult>(written)?, result);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[non_exhaustive]
 #[must_use]
 pub struct ToolResult {
@@ -42,24 +43,62 @@ pub struct ToolResult {
     pub duration: Duration,
     /// The model's reason for the call, if the registry [asks for it](crate::ToolRegistry::with_call_reason)
     /// and the model gave one.
-    #[serde(default, alias = "reason", skip_serializing_if = "Option::is_none")]
+    #[serde(default, alias = "reason")]
     pub call_reason: Option<String>,
     /// The actions requested by the call. A failed call has none.
-    #[serde(default, skip_serializing_if = "ToolActions::is_empty")]
+    #[serde(default)]
     pub actions: ToolActions,
     /// The provider-specific fields of the call, sent back with the result.
-    #[serde(default, skip_serializing_if = "ProviderExtras::is_empty")]
+    #[serde(default)]
     pub extras: ProviderExtras,
 }
 
-/// The serialized form of an outcome.
-#[derive(Serialize, Deserialize)]
+/// The form in which an outcome is read.
+#[derive(Deserialize)]
 #[serde(remote = "Result<ToolOutput, ToolError>")]
 enum OutcomeForm {
     #[serde(rename = "output", with = "tool_output")]
     Ok(ToolOutput),
     #[serde(rename = "error")]
     Err(ToolError),
+}
+
+/// Written by hand, because the outcome is one of two members, and a flattened enum is written with more work.
+impl Serialize for ToolResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { call_id, name, position, outcome, duration, call_reason, actions, extras } = self;
+        let optional = [call_reason.is_some(), !actions.is_empty(), !extras.is_empty()];
+        let [has_reason, has_actions, has_extras] = optional;
+        let len = 5 + optional.into_iter().filter(|is_there| *is_there).count();
+        let mut result = serializer.serialize_struct("ToolResult", len)?;
+        result.serialize_field("call_id", call_id)?;
+        result.serialize_field("name", name)?;
+        result.serialize_field("position", position)?;
+        match outcome {
+            Ok(output) => result.serialize_field("output", &OutputForm(output))?,
+            Err(error) => result.serialize_field("error", error)?,
+        }
+        result.serialize_field("duration", duration)?;
+        if has_reason {
+            result.serialize_field("call_reason", call_reason)?;
+        }
+        if has_actions {
+            result.serialize_field("actions", actions)?;
+        }
+        if has_extras {
+            result.serialize_field("extras", extras)?;
+        }
+        result.end()
+    }
+}
+
+/// The form in which an output is written.
+struct OutputForm<'a>(&'a ToolOutput);
+
+impl Serialize for OutputForm<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        tool_output::serialize(self.0, serializer)
+    }
 }
 
 impl ToolResult {

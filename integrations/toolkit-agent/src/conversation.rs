@@ -213,6 +213,11 @@ impl Conversation {
         self.session.clone().with_id(self.id.clone())
     }
 
+    /// Returns the session values without a key prefix, which are saved with the conversation.
+    pub(crate) fn session_values(&self) -> SessionMap {
+        self.session.store().clone()
+    }
+
     /// Sets the session values with the key prefix `user:`, which all conversations of a user share. They are
     /// not saved with the conversation.
     #[must_use]

@@ -184,7 +184,11 @@ impl Session {
     }
 
     /// Changes some parts. Clones share all other parts.
-    fn with(self, change: impl FnOnce(&mut SessionShared)) -> Self {
+    fn with(mut self, change: impl FnOnce(&mut SessionShared)) -> Self {
+        if let Some(parts) = Arc::get_mut(&mut self.parts) {
+            change(parts);
+            return self;
+        }
         let mut parts = SessionShared {
             own: self.store().clone().into(),
             user: self.user().clone().into(),

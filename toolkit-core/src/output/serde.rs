@@ -7,17 +7,18 @@ use super::{Content, JsonText, Media, MediaData, Resource, ToolOutput};
 use crate::depth::serialize_within_depth;
 use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// The serialized form of a [`Content`].
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum ContentForm {
+enum ContentForm<'a> {
     Text {
-        text: String,
+        text: Cow<'a, str>,
     },
     /// The JSON text as a string, to keep every digit of a number.
     Json {
-        json: String,
+        json: Cow<'a, str>,
     },
     Image(#[serde(with = "MediaForm")] Media),
     Audio(#[serde(with = "MediaForm")] Media),
@@ -48,8 +49,8 @@ enum DataForm {
 }
 
 #[derive(Serialize, Deserialize)]
-struct OutputFields {
-    content: Vec<ContentForm>,
+struct OutputFields<'a> {
+    content: Vec<ContentForm<'a>>,
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -72,14 +73,14 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, 
     Value::deserialize(deserializer).map(Some)
 }
 
-impl From<ContentForm> for Content {
-    fn from(form: ContentForm) -> Self {
+impl From<ContentForm<'_>> for Content {
+    fn from(form: ContentForm<'_>) -> Self {
         match form {
-            ContentForm::Text { text } => Self::Text(text),
+            ContentForm::Text { text } => Self::Text(text.into_owned()),
             // The JSON text may be invalid, for instance in a document edited by hand. It then becomes plain text.
             ContentForm::Json { json } => match serde_json::from_str::<::serde::de::IgnoredAny>(&json) {
-                Ok(_) => Self::Json(JsonText(json)),
-                Err(_) => Self::Text(json),
+                Ok(_) => Self::Json(JsonText(json.into_owned())),
+                Err(_) => Self::Text(json.into_owned()),
             },
             ContentForm::Image(media) => Self::Image(Box::new(media)),
             ContentForm::Audio(media) => Self::Audio(Box::new(media)),
@@ -91,11 +92,11 @@ impl From<ContentForm> for Content {
     }
 }
 
-impl From<&Content> for ContentForm {
-    fn from(content: &Content) -> Self {
+impl<'a> From<&'a Content> for ContentForm<'a> {
+    fn from(content: &'a Content) -> Self {
         match content {
-            Content::Text(text) => Self::Text { text: text.clone() },
-            Content::Json(json) => Self::Json { json: json.as_str().to_owned() },
+            Content::Text(text) => Self::Text { text: text.into() },
+            Content::Json(json) => Self::Json { json: json.as_str().into() },
             Content::Image(media) => Self::Image((**media).clone()),
             Content::Audio(media) => Self::Audio((**media).clone()),
             Content::File(media) => Self::File((**media).clone()),
@@ -126,7 +127,7 @@ pub mod contents {
     /// # Errors
     /// Any error of the deserializer.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Content>, D::Error> {
-        let forms = Vec::<ContentForm>::deserialize(deserializer)?;
+        let forms = Vec::<ContentForm<'_>>::deserialize(deserializer)?;
         Ok(forms.into_iter().map(Content::from).collect())
     }
 }

@@ -11,7 +11,7 @@ use crate::limits::Budget;
 use crate::options::RunOptions;
 use crate::pending::Decisions;
 use crate::session::sessions::Sessions;
-use crate::session::{Journal, StoreError};
+use crate::session::{Journal, Save, StoreError};
 use crate::span::{AgentSpan, SpanUsage};
 use std::collections::HashSet;
 use std::future::{pending, poll_fn};
@@ -67,7 +67,7 @@ pub(crate) struct LogPlace {
     /// Whether the calls of the run have a place in the log. Without one, they can neither be decided nor continued.
     pub(crate) is_tracked: bool,
     /// The log for all conversations of the run. `None` if the run is not saved.
-    journal: Option<Journal>,
+    journal: Option<Arc<Journal>>,
     pub(crate) decisions: Decisions,
 }
 
@@ -206,9 +206,9 @@ impl Run {
     pub(crate) fn with_journal(self, conversation: &mut Conversation) -> Self {
         match Sessions::from_conversation(conversation) {
             Some(sessions) if self.is_outermost() => {
-                let mut inner = RunInner::clone(&self.0);
-                inner.place.journal = Some(sessions.journal(conversation));
-                Self(Arc::new(inner))
+                let mut run = self;
+                Arc::make_mut(&mut run.0).place.journal = Some(sessions.journal(conversation));
+                run
             }
             _ => self,
         }
@@ -230,12 +230,12 @@ impl Run {
         let journal = self.0.place.journal.as_ref().filter(|journal| conversation.is_saved_in(&journal.log));
         let Some(journal) = journal else { return Ok(()) };
         let budget = self.0.budget.clone();
-        // Boxed, because most runs are not saved, and the future of a run has room for several saves.
-        let save = Box::pin(journal.save(conversation.session(), move || budget.sum_of_run()));
-        let saved = match Handle::try_current() {
-            Ok(_) => Box::pin(self.until_late(save)).await?,
-            // Without a runtime, no task can finish a save that was dropped, so this save is not interrupted.
-            Err(_) => save.await,
+        let saved = match journal.save(conversation.session_values(), move || budget.sum_of_run()).await {
+            Save::Ended(saved) => saved,
+            // Boxed, because most saves have ended, and the future of a run has room for several saves.
+            save @ Save::Running(_) => Box::pin(self.until_late(save.finish())).await?,
+            // No task can finish a save that was dropped, so this save is not interrupted.
+            save @ Save::Waiting(_) => save.finish().await,
         };
         if saved.as_ref().is_err_and(StoreError::is_conflict) {
             self.0.shared.is_lost.store(true, Ordering::Relaxed);
@@ -248,9 +248,9 @@ impl Run {
         conversation.set_spent(self.0.budget.sum_of_run());
         let journal = self.0.place.journal.as_ref().filter(|journal| conversation.is_saved_in(&journal.log));
         if let (Some(journal), Ok(runtime)) = (journal.cloned(), Handle::try_current()) {
-            let session = conversation.session();
+            let values = conversation.session_values();
             let spent = self.0.budget.sum_of_run();
-            runtime.spawn(async move { journal.save(session, || spent).await });
+            runtime.spawn(async move { journal.save(values, move || spent).await.finish().await });
         }
     }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Mutex, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The version of the format of logs and of conversations in JSON.
@@ -54,7 +54,7 @@ pub(super) fn now() -> u64 {
 pub(crate) struct Log {
     pub(crate) position: Mutex<Position>,
     /// A lock for saving, so that only one save runs at a time.
-    pub(crate) turnstile: Arc<tokio::sync::Mutex<()>>,
+    pub(crate) turnstile: tokio::sync::Mutex<()>,
 }
 
 /// The position in a log, and the entries that are not saved yet.

@@ -133,7 +133,8 @@ impl Sessions {
     /// another program or task has saved the conversation since it was opened.
     pub async fn save(&self, conversation: &mut Conversation) -> Result<(), StoreError> {
         let spent = conversation.spent();
-        self.journal(conversation).save(conversation.session(), || spent).await
+        let values = conversation.session_values();
+        self.journal(conversation).save(values, move || spent).await.finish().await
     }
 
     /// Deletes from the store what the conversation no longer contains, and saves it. A log keeps everything that was
