@@ -64,11 +64,11 @@ impl FileStore {
         work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let permit = self.permits.clone().acquire_owned().await;
-        let work = move || {
+        let done = tokio::task::spawn_blocking(move || {
             let _permit = permit;
             work()
-        };
-        let done = tokio::task::spawn_blocking(work).await;
+        })
+        .await;
         // A panic message may contain secrets, and the model may read this error.
         done.unwrap_or_else(|_| Err(StoreError::new("the store of conversations has panicked")))
     }
@@ -81,8 +81,8 @@ impl FileStore {
         write: impl FnOnce(&Path) -> io::Result<Option<u64>> + Send + 'static,
     ) -> Result<u64, StoreError> {
         let path = self.conversation(user, id);
-        let work = move || write(&path).map_err(|error| failed("written", &path, &error));
-        self.blocking(work).await?.ok_or_else(|| StoreError::conflict(id))
+        let written = self.blocking(move || of_file("written", &path, write(&path))).await?;
+        written.ok_or_else(|| StoreError::conflict(id))
     }
 
     fn conversations_of(&self, user: &str) -> PathBuf {
@@ -107,7 +107,7 @@ impl ConversationStore for FileStore {
         ConversationKey { user, id }: ConversationKey<'_>,
     ) -> Result<Option<ConversationLog>, StoreError> {
         let path = self.conversation(user, id);
-        self.blocking(move || log::read(&path).map_err(|error| failed("read", &path, &error))).await
+        self.blocking(move || of_file("read", &path, log::read(&path))).await
     }
 
     async fn append(
@@ -132,18 +132,12 @@ impl ConversationStore for FileStore {
 
     async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
         let folder = self.conversations_of(user);
-        self.blocking(move || {
-            let mut found = Vec::new();
-            list(&folder, &folder, &mut found)?;
-            found.sort_by(|one, other| other.saved_at.cmp(&one.saved_at).then_with(|| one.id.cmp(&other.id)));
-            Ok(found)
-        })
-        .await
+        self.blocking(move || listed(&folder)).await
     }
 
     async fn delete(&self, ConversationKey { user, id }: ConversationKey<'_>) -> Result<bool, StoreError> {
         let path = self.conversation(user, id);
-        self.blocking(move || log::delete(&path).map_err(|error| failed("deleted", &path, &error))).await
+        self.blocking(move || of_file("deleted", &path, log::delete(&path))).await
     }
 
     async fn load_state(&self, scope: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
@@ -155,20 +149,35 @@ impl ConversationStore for FileStore {
         let path = self.state(scope);
         let changes = changes.clone();
         let lock = self.folder.join("state.lock");
-        self.blocking(move || {
-            let _lock = locked(&lock).map_err(|error| failed("locked", &lock, &error))?;
-            let mut values = read(&path)?;
-            for (key, value) in changes {
-                match value {
-                    Some(value) => values.insert(key, value),
-                    None => values.remove(&key),
-                };
-            }
-            let text = serde_json::to_vec(&values)?;
-            replace_file(&path, &text).map_err(|error| failed("written", &path, &error))
-        })
-        .await
+        self.blocking(move || update(&path, &lock, changes)).await
     }
+}
+
+/// Returns the conversations in `folder`, the latest first.
+fn listed(folder: &Path) -> Result<Vec<ConversationInfo>, StoreError> {
+    let mut found = Vec::new();
+    list(folder, folder, &mut found)?;
+    found.sort_by(|one, other| other.saved_at.cmp(&one.saved_at).then(one.id.cmp(&other.id)));
+    Ok(found)
+}
+
+/// Changes the session values in the file at `path`, while the file `lock` is locked.
+fn update(path: &Path, lock: &Path, changes: SessionDelta) -> Result<(), StoreError> {
+    let _lock = of_file("locked", lock, locked(lock))?;
+    let mut values = read(path)?;
+    for (key, value) in changes {
+        match value {
+            Some(value) => values.insert(key, value),
+            None => values.remove(&key),
+        };
+    }
+    let text = serde_json::to_vec(&values)?;
+    of_file("written", path, replace_file(path, &text))
+}
+
+/// Makes an error one that names the file, and what cannot be done with it.
+fn of_file<T>(what: &str, path: &Path, result: io::Result<T>) -> Result<T, StoreError> {
+    result.map_err(|error| failed(what, path, &error))
 }
 
 fn failed(what: &str, path: &Path, error: &dyn std::fmt::Display) -> StoreError {

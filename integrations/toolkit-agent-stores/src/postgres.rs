@@ -127,14 +127,14 @@ impl PostgresStore {
     /// [`StoreError`] if the connection string is invalid, the server cannot be reached, or the tables cannot
     /// be created.
     pub async fn connect(config: &str) -> Result<Self, StoreError> {
-        // Without the reason, because the reason may quote parts of the string, such as parts of a password.
-        let invalid = |_| {
-            StoreError::new(
+        let Ok(config) = config.parse() else {
+            // Without the reason, because the reason may quote parts of the string, such as parts of a password.
+            return Err(StoreError::new(
                 "the connection string of the PostgreSQL store is invalid; write it as \
                 `host=… user=… dbname=…`, with values that contain spaces in single quotes",
-            )
+            ));
         };
-        Self::connect_with(config.parse().map_err(invalid)?, NoTls).await
+        Self::connect_with(config, NoTls).await
     }
 
     /// Connects with encryption. `tls` is a connector from a crate such as `tokio-postgres-rustls` or
@@ -149,16 +149,7 @@ impl PostgresStore {
         T::TlsConnect: Send,
         <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
     {
-        let connect: Connect = Box::new(move || {
-            let config = config.clone();
-            let tls = tls.clone();
-            Box::pin(async move {
-                let (client, connection) = config.connect(tls).await?;
-                // An error of the connection can be ignored, because its statements return an error, too.
-                tokio::spawn(async { drop(connection.await) });
-                Ok(client)
-            })
-        });
+        let connect: Connect = Box::new(move || Box::pin(connected(config.clone(), tls.clone())));
         let client = connect().await.map_err(failed)?;
         Self::open(client.into(), Some(connect)).await
     }
@@ -196,7 +187,9 @@ impl PostgresStore {
         let strings = [user.as_bytes(), id.as_bytes(), entry.as_bytes()];
         let mut parameters: Vec<Parameter<'_>> = strings.iter().map(bytes).collect();
         let used = if version == 0 { &numbers[..1] } else { &numbers[..] };
-        parameters.extend(used.iter().map(|number| -> Parameter<'_> { (number, Type::INT8) }));
+        for number in used {
+            parameters.push((number, Type::INT8));
+        }
         let sql = if version == 0 { CREATE } else { sql };
         let mut pauses = PAUSES.into_iter();
         let mut was_lost = false;
@@ -267,8 +260,11 @@ impl ConversationStore for PostgresStore {
         let sql =
             "SELECT id, saved_at FROM toolkit_conversations WHERE user_id = $1 ORDER BY saved_at DESC, id";
         let rows = self.0.query(sql, &[bytes(&user.as_bytes())]).await?;
-        let info = |row| Ok(ConversationInfo::new(text(row, 0)?, get::<SystemTime>(row, 1)?));
-        rows.iter().map(info).collect()
+        let mut conversations = Vec::with_capacity(rows.len());
+        for row in &rows {
+            conversations.push(ConversationInfo::new(text(row, 0)?, get::<SystemTime>(row, 1)?));
+        }
+        Ok(conversations)
     }
 
     async fn delete(&self, ConversationKey { user, id }: ConversationKey<'_>) -> Result<bool, StoreError> {
@@ -281,7 +277,11 @@ impl ConversationStore for PostgresStore {
         let [scope, owner] = columns(scope);
         let sql = "SELECT key, value FROM toolkit_state WHERE scope = $1 AND owner = $2";
         let rows = self.0.query(sql, &[(&scope, Type::TEXT), bytes(&owner.as_bytes())]).await?;
-        rows.iter().map(|row| Ok((text(row, 0)?, serde_json::from_str(&text(row, 1)?)?))).collect()
+        let mut values = BTreeMap::new();
+        for row in &rows {
+            values.insert(text(row, 0)?, serde_json::from_str(&text(row, 1)?)?);
+        }
+        Ok(values)
     }
 
     async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
@@ -310,6 +310,18 @@ impl ConversationStore for PostgresStore {
     }
 }
 
+/// Opens a connection, and runs it in a task of its own.
+async fn connected<T>(config: Config, tls: T) -> Result<Client, tokio_postgres::Error>
+where
+    T: MakeTlsConnect<Socket>,
+    T::Stream: Send + 'static,
+{
+    let (client, connection) = config.connect(tls).await?;
+    // An error of the connection can be ignored, because its statements return an error, too.
+    tokio::spawn(async { drop(connection.await) });
+    Ok(client)
+}
+
 fn bytes<'a>(bytes: &'a &[u8]) -> Parameter<'a> {
     (bytes, Type::BYTEA)
 }
@@ -319,9 +331,13 @@ fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, StoreError>
 }
 
 fn text(row: &Row, column: usize) -> Result<String, StoreError> {
-    let invalid =
-        |error| StoreError::new(format_args!("the PostgreSQL database of conversations is invalid: {error}"));
-    String::from_utf8(get(row, column)?).map_err(invalid)
+    match String::from_utf8(get(row, column)?) {
+        Ok(text) => Ok(text),
+        Err(error) => {
+            let message = format_args!("the PostgreSQL database of conversations is invalid: {error}");
+            Err(StoreError::new(message))
+        }
+    }
 }
 
 fn version_of(row: &Row, column: usize) -> Result<u64, StoreError> {

@@ -4,6 +4,7 @@ mod database;
 
 use crate::columns;
 use database::Database;
+use rusqlite::types::FromSql;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, params};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -93,21 +94,91 @@ impl SqliteStore {
     ) -> Result<u64, StoreError> {
         let key = [user.to_owned(), id.to_owned()];
         let entry = entry.to_owned();
-        let work = move |transaction: &Transaction<'_>| {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            let now = i64::try_from(now.as_micros()).unwrap_or(i64::MAX);
-            let Some((number, latest)) = find(transaction, &key, version, now)? else { return Ok(None) };
-            if is_replacement {
-                transaction.execute("DELETE FROM entries WHERE conversation = ?1", [number])?;
-            }
-            let mut statement = transaction.prepare("INSERT INTO entries VALUES (?1, ?2, ?3)")?;
-            statement.execute(params![number, latest + 1, entry])?;
-            let sql = "UPDATE conversations SET version = ?2, saved_at = ?3 WHERE number = ?1";
-            transaction.prepare(sql)?.execute(params![number, latest + 1, now])?;
-            Ok(Some(version_of(number, latest + 1)))
-        };
-        self.0.write(work).await?.ok_or_else(|| StoreError::conflict(id))
+        let changed = self
+            .0
+            .write(move |transaction| change_log(transaction, &key, version, &entry, is_replacement))
+            .await?;
+        changed.ok_or_else(|| StoreError::conflict(id))
     }
+}
+
+/// Adds an entry to a log, or replaces its entries. Returns the new version; `None` if the log has another one.
+fn change_log(
+    transaction: &Transaction<'_>,
+    key: &[String; 2],
+    version: u64,
+    entry: &str,
+    is_replacement: bool,
+) -> rusqlite::Result<Option<u64>> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = i64::try_from(since.as_micros()).unwrap_or(i64::MAX);
+    let Some((number, latest)) = find(transaction, key, version, now)? else { return Ok(None) };
+    if is_replacement {
+        transaction.execute("DELETE FROM entries WHERE conversation = ?1", [number])?;
+    }
+    let mut statement = transaction.prepare("INSERT INTO entries VALUES (?1, ?2, ?3)")?;
+    statement.execute(params![number, latest + 1, entry])?;
+    let sql = "UPDATE conversations SET version = ?2, saved_at = ?3 WHERE number = ?1";
+    transaction.prepare(sql)?.execute(params![number, latest + 1, now])?;
+    Ok(Some(version_of(number, latest + 1)))
+}
+
+fn read_log(transaction: &Transaction<'_>, key: [String; 2]) -> rusqlite::Result<Option<ConversationLog>> {
+    let found = transaction.prepare(FIND)?.query_row(key, two_columns).optional()?;
+    let Some((number, version)) = found else { return Ok(None) };
+    let sql = "SELECT entry FROM entries WHERE conversation = ?1 ORDER BY version";
+    let mut statement = transaction.prepare(sql)?;
+    let entries = statement.query_map([number], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    Ok(Some(ConversationLog::new(entries, version_of(number, version))))
+}
+
+/// Returns the conversations of a user, the latest first.
+fn read_list(transaction: &Transaction<'_>, user: &str) -> rusqlite::Result<Vec<ConversationInfo>> {
+    let sql = "SELECT id, saved_at FROM conversations WHERE user_id = ?1 ORDER BY saved_at DESC, id";
+    let mut statement = transaction.prepare(sql)?;
+    statement.query_map([user], info)?.collect()
+}
+
+fn info(row: &Row<'_>) -> rusqlite::Result<ConversationInfo> {
+    let since = Duration::from_micros(u64::try_from(row.get::<_, i64>(1)?).unwrap_or_default());
+    let saved_at = UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH);
+    Ok(ConversationInfo::new(row.get::<_, String>(0)?, saved_at))
+}
+
+/// Deletes a conversation, and returns whether it existed.
+fn delete_log(transaction: &Transaction<'_>, key: [String; 2]) -> rusqlite::Result<bool> {
+    let of_entries = "DELETE FROM entries WHERE conversation IN
+        (SELECT number FROM conversations WHERE user_id = ?1 AND id = ?2)";
+    transaction.execute(of_entries, [&key[0], &key[1]])?;
+    let of_conversation = "DELETE FROM conversations WHERE user_id = ?1 AND id = ?2";
+    Ok(transaction.execute(of_conversation, key)? > 0)
+}
+
+/// Returns the keys of a scope with their values as JSON text.
+fn read_state(transaction: &Transaction<'_>, scope: [String; 2]) -> rusqlite::Result<Vec<(String, String)>> {
+    let sql = "SELECT key, value FROM state WHERE scope = ?1 AND owner = ?2";
+    let mut statement = transaction.prepare(sql)?;
+    statement.query_map(scope, two_columns)?.collect()
+}
+
+fn write_state(
+    transaction: &Transaction<'_>,
+    [scope, owner]: &[String; 2],
+    changes: SessionDelta,
+) -> rusqlite::Result<()> {
+    for (key, value) in changes {
+        match value {
+            Some(value) => transaction.execute(
+                "INSERT OR REPLACE INTO state VALUES (?1, ?2, ?3, ?4)",
+                params![scope, owner, key, value.to_string()],
+            )?,
+            None => transaction.execute(
+                "DELETE FROM state WHERE scope = ?1 AND owner = ?2 AND key = ?3",
+                params![scope, owner, key],
+            )?,
+        };
+    }
+    Ok(())
 }
 
 /// Prepares a new connection, and creates the tables if they do not exist.
@@ -140,9 +211,9 @@ fn find(
         let sql = "INSERT INTO conversations (user_id, id, saved_at, version) VALUES (?1, ?2, ?3, 0)
             ON CONFLICT DO NOTHING";
         let created = transaction.prepare(sql)?.execute(params![key[0], key[1], now])?;
-        return Ok((created > 0).then(|| (transaction.last_insert_rowid(), 0)));
+        return Ok(if created > 0 { Some((transaction.last_insert_rowid(), 0)) } else { None });
     }
-    let found = transaction.prepare(FIND)?.query_row([&key[0], &key[1]], number_and_version).optional()?;
+    let found = transaction.prepare(FIND)?.query_row([&key[0], &key[1]], two_columns).optional()?;
     Ok(found.filter(|(number, latest)| version_of(*number, *latest) == version))
 }
 
@@ -152,15 +223,7 @@ impl ConversationStore for SqliteStore {
         ConversationKey { user, id }: ConversationKey<'_>,
     ) -> Result<Option<ConversationLog>, StoreError> {
         let key = [user.to_owned(), id.to_owned()];
-        let work = move |transaction: &Transaction<'_>| {
-            let found = transaction.prepare(FIND)?.query_row(key, number_and_version).optional()?;
-            let Some((number, version)) = found else { return Ok(None) };
-            let sql = "SELECT entry FROM entries WHERE conversation = ?1 ORDER BY version";
-            let mut statement = transaction.prepare(sql)?;
-            let entries = statement.query_map([number], |row| row.get(0))?.collect::<Result<_, _>>()?;
-            Ok(Some(ConversationLog::new(entries, version_of(number, version))))
-        };
-        self.0.read(work).await
+        self.0.read(move |transaction| read_log(transaction, key)).await
     }
 
     async fn append(
@@ -183,65 +246,32 @@ impl ConversationStore for SqliteStore {
 
     async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
         let user = user.to_owned();
-        let work = move |transaction: &Transaction<'_>| {
-            let sql = "SELECT id, saved_at FROM conversations WHERE user_id = ?1 ORDER BY saved_at DESC, id";
-            let mut statement = transaction.prepare(sql)?;
-            let rows = statement.query_map([user], |row| {
-                let since = Duration::from_micros(u64::try_from(row.get::<_, i64>(1)?).unwrap_or_default());
-                let saved_at = UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH);
-                Ok(ConversationInfo::new(row.get::<_, String>(0)?, saved_at))
-            })?;
-            rows.collect()
-        };
-        self.0.read(work).await
+        self.0.read(move |transaction| read_list(transaction, &user)).await
     }
 
     async fn delete(&self, ConversationKey { user, id }: ConversationKey<'_>) -> Result<bool, StoreError> {
         let key = [user.to_owned(), id.to_owned()];
-        let work = move |transaction: &Transaction<'_>| {
-            let sql = "DELETE FROM entries WHERE conversation IN
-                (SELECT number FROM conversations WHERE user_id = ?1 AND id = ?2)";
-            transaction.execute(sql, [&key[0], &key[1]])?;
-            let sql = "DELETE FROM conversations WHERE user_id = ?1 AND id = ?2";
-            Ok(transaction.execute(sql, key)? > 0)
-        };
-        self.0.write(work).await
+        self.0.write(move |transaction| delete_log(transaction, key)).await
     }
 
     async fn load_state(&self, scope: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
         let scope = columns(scope).map(str::to_owned);
-        let work = move |transaction: &Transaction<'_>| {
-            let sql = "SELECT key, value FROM state WHERE scope = ?1 AND owner = ?2";
-            let mut statement = transaction.prepare(sql)?;
-            statement.query_map(scope, |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
-        };
-        let rows: Vec<(String, String)> = self.0.read(work).await?;
-        rows.into_iter().map(|(key, value)| Ok((key, serde_json::from_str(&value)?))).collect()
+        let rows = self.0.read(move |transaction| read_state(transaction, scope)).await?;
+        let mut values = BTreeMap::new();
+        for (key, value) in rows {
+            values.insert(key, serde_json::from_str(&value)?);
+        }
+        Ok(values)
     }
 
     async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
-        let [scope, owner] = columns(scope).map(str::to_owned);
+        let scope = columns(scope).map(str::to_owned);
         let changes = changes.clone();
-        let work = move |transaction: &Transaction<'_>| {
-            for (key, value) in changes {
-                match value {
-                    Some(value) => transaction.execute(
-                        "INSERT OR REPLACE INTO state VALUES (?1, ?2, ?3, ?4)",
-                        params![scope, owner, key, value.to_string()],
-                    )?,
-                    None => transaction.execute(
-                        "DELETE FROM state WHERE scope = ?1 AND owner = ?2 AND key = ?3",
-                        params![scope, owner, key],
-                    )?,
-                };
-            }
-            Ok(())
-        };
-        self.0.write(work).await
+        self.0.write(move |transaction| write_state(transaction, &scope, changes)).await
     }
 }
 
-fn number_and_version(row: &Row<'_>) -> rusqlite::Result<(i64, i64)> {
+fn two_columns<A: FromSql, B: FromSql>(row: &Row<'_>) -> rusqlite::Result<(A, B)> {
     Ok((row.get(0)?, row.get(1)?))
 }
 

@@ -22,18 +22,26 @@ pub(super) fn read(path: &Path) -> io::Result<Option<ConversationLog>> {
         file => file?,
     };
     FileExt::lock_shared(&file)?;
-    let mut text = Vec::new();
-    file.read_to_end(&mut text)?;
-    text.truncate(text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1));
-    if text.is_empty() {
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    bytes.truncate(bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1));
+    if bytes.is_empty() {
         return Ok(None);
     }
-    let invalid = |reason: String| io::Error::new(ErrorKind::InvalidData, reason);
-    let id = id_of(&text).ok_or_else(|| invalid("the first line is not the id of a log".to_owned()))?;
-    let version = version_of(id, text.len() as u64);
-    let text = String::from_utf8(text).map_err(|error| invalid(error.to_string()))?;
+    let Some(id) = id_of(&bytes) else {
+        return Err(invalid("the first line is not the id of a log".to_owned()));
+    };
+    let version = version_of(id, bytes.len() as u64);
+    let text = String::from_utf8(bytes).map_err(|error| invalid(error.to_string()))?;
     let entries: Vec<String> = text.split_terminator('\n').skip(1).map(str::to_owned).collect();
-    Ok((!entries.is_empty()).then(|| ConversationLog::new(entries, version)))
+    if entries.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(ConversationLog::new(entries, version)))
+}
+
+fn invalid(reason: String) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, reason)
 }
 
 /// Appends an entry to the log at `path`, and returns the new version. Does nothing and returns `None` if the
@@ -47,18 +55,22 @@ pub(super) fn append(path: &Path, version: u64, entry: &str) -> io::Result<Optio
         file.set_len(length)?;
     }
     file.seek(SeekFrom::Start(length))?;
-    let mut write = || {
-        file.write_all(text.as_bytes())?;
-        file.sync_data()?;
-        // A new file is safe only when its folder is.
-        if length == 0 { sync_folder(path) } else { Ok(()) }
-    };
-    if let Err(error) = write() {
+    if let Err(error) = write_synced(&mut file, path, &text, length == 0) {
         // The caller treats the entry as unsaved, so remove it: no later load may read it.
         file.set_len(length)?;
         return Err(error);
     }
     Ok(Some(version_of(id, length + text.len() as u64)))
+}
+
+fn write_synced(file: &mut File, path: &Path, text: &str, is_new: bool) -> io::Result<()> {
+    file.write_all(text.as_bytes())?;
+    file.sync_data()?;
+    if is_new {
+        // A new file is safe only when its folder is.
+        sync_folder(path)?;
+    }
+    Ok(())
 }
 
 /// Replaces the log at `path` by a log with one entry, and returns the new version. Does nothing and returns
@@ -81,7 +93,8 @@ pub(super) fn delete(path: &Path) -> io::Result<bool> {
     let existed = file.metadata()?.len() > 0;
     // Another program that waits for the lock then finds an empty log and reports a conflict.
     file.set_len(0)?;
-    fs::remove_file(path).map(|()| existed)
+    fs::remove_file(path)?;
+    Ok(existed)
 }
 
 /// Opens and locks the log at `path`, and returns its id. Returns `None` if the version of the log is not
@@ -115,7 +128,7 @@ fn open_at(path: &Path, version: u64) -> io::Result<Option<(File, u64)>> {
     file.read_to_end(&mut rest)?;
     // A crash may have interrupted the first save after the id of the log.
     let lines = rest.iter().filter(|byte| **byte == b'\n').count();
-    Ok((lines <= usize::from(is_new)).then_some((file, id)))
+    Ok(if lines <= usize::from(is_new) { Some((file, id)) } else { None })
 }
 
 fn lock(path: &Path, options: &OpenOptions) -> io::Result<File> {
@@ -134,10 +147,11 @@ fn lock(path: &Path, options: &OpenOptions) -> io::Result<File> {
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
     let own = file.metadata()?;
-    match fs::metadata(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        at_path => at_path.map(|at_path| (at_path.dev(), at_path.ino()) == (own.dev(), own.ino())),
-    }
+    let at_path = match fs::metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        metadata => metadata?,
+    };
+    Ok(at_path.dev() == own.dev() && at_path.ino() == own.ino())
 }
 
 /// Returns whether `path` still exists. On systems other than Unix, no other file can replace an open file.

@@ -115,9 +115,15 @@ where
     }
 
     fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
-        let unanswered = || StoreError::new("the store of conversations has not executed the operation");
         let Self { value, answer, .. } = *self;
+        let outcome = match (committed, value) {
+            (Err(error), _) => Err(error),
+            (Ok(()), Some(value)) => value.map_err(super::failed),
+            (Ok(()), None) => {
+                Err(StoreError::new("the store of conversations has not executed the operation"))
+            }
+        };
         // The caller may no longer wait.
-        let _ = answer.send(committed.and_then(|()| value.ok_or_else(unanswered)?.map_err(super::failed)));
+        let _ = answer.send(outcome);
     }
 }
