@@ -1,6 +1,7 @@
-//! Code shared by the codecs of the two OpenAI APIs: definitions, `tool_choice` and `parallel_tool_calls`.
-//! The two APIs nest the fields differently. Some APIs of other providers write functions in the nested form
-//! too.
+//! Code shared by the two OpenAI APIs, which nest fields differently: definitions, `tool_choice` and
+//! `parallel_tool_calls`.
+//!
+//! Some APIs of other providers write functions in the nested form too.
 
 pub(crate) mod contents;
 #[cfg(feature = "model")]
@@ -19,7 +20,6 @@ use toolkit_core::name::WireNames;
 pub(crate) const CHOICE: &str = "tool_choice";
 pub(crate) const PARALLEL: &str = "parallel_tool_calls";
 
-/// The way in which an API nests the fields of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// `{type: function, function: {name}}`, as in Chat Completions.
@@ -28,7 +28,7 @@ pub(crate) enum Form {
     Flat,
 }
 
-/// One of the two OpenAI APIs, which nest the fields of a tool differently.
+/// One of the two OpenAI APIs.
 pub(crate) trait OpenAi {
     const FORM: Form;
 }
@@ -58,8 +58,7 @@ impl<C: Api + OpenAi> ChoiceCodec for C {
     }
 }
 
-/// An API whose tools are all functions in the nested form, with only the common fields. The provider runs no
-/// tools itself.
+/// An API whose tools are all functions in the nested form, with only the common fields.
 pub(crate) trait PlainFunctions: Sync {}
 
 impl<C: Api + PlainFunctions> DefinitionCodec for C {
@@ -72,13 +71,13 @@ impl<C: Api + PlainFunctions> DefinitionCodec for C {
     }
 }
 
-/// Writes a function call in the nested form.
 pub(crate) fn function_call(fields: Fields, name: String, arguments: impl Into<Value>) -> Value {
     nested_call(fields, "function", [("name", name.into()), ("arguments", arguments.into())])
 }
 
-/// Writes a call in the nested form: sets the members of the object `kind` in `fields`. Other members of this object stay
-/// unchanged.
+/// Writes a call in the nested form: sets the members of the object `kind` in `fields`.
+///
+/// Other members of this object stay unchanged.
 pub(crate) fn nested_call(mut fields: Fields, kind: &str, members: [(&str, Value); 2]) -> Value {
     let mut call = match fields.get_mut(kind).map(Value::take) {
         Some(Value::Object(call)) => call,
@@ -91,8 +90,7 @@ pub(crate) fn nested_call(mut fields: Fields, kind: &str, members: [(&str, Value
     fields.into()
 }
 
-/// Returns the fields of a call that are not in `known`, to be sent back to the provider. The fields of the object
-/// `function` are filtered in the same way.
+/// Returns the fields of a call and of its `function` that are not in `known`, to be sent back.
 pub(crate) fn unknown_of_function(json: &Value, known: &[&str]) -> Fields {
     let mut extras = unknown(json, known);
     if let Some(function) = extras.shift_remove("function") {
@@ -105,7 +103,6 @@ pub(crate) fn unknown_of_function(json: &Value, known: &[&str]) -> Fields {
 }
 
 impl Form {
-    /// Writes an object of the type `kind` with the fields of this type.
     pub(crate) fn write(self, kind: &str, fields: impl IntoIterator<Item = (String, Value)>) -> Value {
         // Not by `json!`, which copies what it is given.
         let mut written = Fields::new();
@@ -117,7 +114,6 @@ impl Form {
         written.into()
     }
 
-    /// Writes the name of a tool that the model may call.
     fn write_name(self, name: &String, wanted: &ToolConfig, names: &WireNames) -> Value {
         let kind = if wanted.custom.contains(name) { "custom" } else { "function" };
         self.write(kind, [("name".to_owned(), names.spell(name).into())])

@@ -13,7 +13,7 @@ use crate::stream::part::{PartCodec, PartKey, StreamedPart};
 use crate::stream::parts::Parts;
 use serde_json::{Value, json};
 
-/// The fields of a message whose content is spread over several events.
+/// The fields of a message that are spread over several events.
 const GROWING: [&str; 4] = ["content", "tool_calls", "tool_plan", "citations"];
 
 impl StreamCodec for Cohere {
@@ -93,7 +93,7 @@ impl StreamCodec for Cohere {
         body.into()
     }
 
-    /// Returns whether a value is an event of a stream. A program may pass a stored stream as a list of its events.
+    /// Returns whether a value is an event of a stream. A stored stream may be a list of events.
     fn is_chunk(&self, value: &Value) -> bool {
         matches!(text(value, "type"), "message-start" | "message-end" | "content-delta" | "tool-call-delta")
     }
@@ -112,7 +112,8 @@ impl PartCodec for Cohere {
         }
     }
 
-    /// Sets blank arguments of a complete call to `{}`. Otherwise, the last call before a text would look cut off.
+    /// Sets blank arguments of a complete call to `{}`. Otherwise, the last call before a text would look cut
+    /// off.
     fn settle(&self, call: &mut Value) {
         if read_call::<Self>(call, false).is_blank() {
             set_at(call, &["function", "arguments"], "{}");
@@ -140,7 +141,7 @@ fn one(part: Option<&Value>) -> Option<&Value> {
     }
 }
 
-/// Adds a piece to the part with the key `key`. The first piece begins the part.
+/// Adds a piece to the part with the key `key`, which the first piece begins.
 fn extend(parts: &mut Parts, key: &str, is_call: bool, piece: &Value) {
     let mut known = parts.known.by_item.get(key).copied();
     if is_call {
@@ -200,7 +201,6 @@ fn begin(parts: &mut Parts, key: &str, is_call: bool, piece: &Value) -> usize {
     number
 }
 
-/// Returns the name of the field with the text of a content part.
 fn content_field(part: &Value) -> &'static str {
     if part.get("thinking").is_some() { "thinking" } else { "text" }
 }

@@ -7,14 +7,14 @@ use serde_json::Value;
 use toolkit_core::call::ToolCall;
 
 impl Parts {
-    /// Counts a part as complete.
     pub(super) fn add_complete(&mut self, number: usize) {
         if !std::mem::replace(&mut self.parts[number].returned.is_counted, true) {
             self.order.complete.push(number);
         }
     }
 
-    /// Removes all parts except the parts accepted by `is_kept`, and sorts the remaining parts by position.
+    /// Removes all parts except those accepted by `is_kept`, and sorts the rest by position.
+    ///
     /// The numbers of the parts change.
     pub(crate) fn arrange(&mut self, is_kept: impl Fn(&StreamedPart) -> bool) {
         self.known = KnownParts::default();
@@ -30,7 +30,7 @@ impl Parts {
         }
     }
 
-    /// Returns copies of the calls that became complete since the last call of this method, and of the complete parts
+    /// Returns copies of the calls completed since the last call of this method, and of the complete parts
     /// before them.
     pub(crate) fn take_complete(&mut self) -> Self {
         let Self { parts, order: CallOrder { complete, .. }, .. } = self;
@@ -55,8 +55,10 @@ impl Parts {
         self.open.clear();
     }
 
-    /// Returns the JSON of the parts, sorted by position. If generation stopped early (`is_cut`) and the last
-    /// part is a complete call, its arguments are written as text. Otherwise, the call would look cut off.
+    /// Returns the JSON of the parts, sorted by position.
+    ///
+    /// If generation stopped early (`is_cut`) and the last part is a complete call, its arguments are written
+    /// as text. Otherwise, the call would look cut off.
     pub(crate) fn take_json(&mut self, is_cut: bool) -> Vec<Value> {
         self.arrange(|part| !part.returned.is_dropped);
         if is_cut
@@ -85,7 +87,7 @@ impl Parts {
     }
 }
 
-/// Returns whether a part is a call that was returned, or another part that has ended.
+/// Returns whether a part is a returned call, or another part that has ended.
 fn is_complete(codec: &dyn PartCodec, part: &StreamedPart) -> bool {
     part.is_yielded() || part.is_done && codec.part_call(&part.json).is_none()
 }
