@@ -1,7 +1,7 @@
 //! The codec of Anthropic's Messages API, for Anthropic's own service and compatible servers.
 //!
-//! The JSON follows the API reference and the types of Anthropic's SDK. Reading accepts the JSON of all these
-//! servers. Writing produces JSON that the strictest server accepts.
+//! The JSON follows the API reference and the types of Anthropic's SDK. The codec reads the JSON of all these
+//! servers, and writes what the strictest accepts.
 
 mod media;
 pub(crate) mod read;

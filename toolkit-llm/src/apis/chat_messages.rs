@@ -1,5 +1,4 @@
-//! APIs with one message per response, calls in its list `tool_calls`, and a message of the role `tool` for
-//! each result.
+//! APIs with one message per response, a list `tool_calls`, and a message of the role `tool` for each result.
 //!
 //! Calls have the form of Chat Completions, `{id, function: {name, arguments}}`.
 
@@ -42,7 +41,7 @@ pub(crate) trait ToolMessages: Api + HistoryCodec {
 }
 
 impl<C: ChatResponse> ResponseCodec for C {
-    /// Finds the message in a response body, or reads a single message, a single call, or a list of calls.
+    /// Finds the message in a response body, or reads a message, a call, or a list of calls.
     fn read<'a>(&self, payload: &'a Value) -> Result<DecodedPayload<'a>, WireError> {
         let messages = match payload {
             Value::Array(calls) if calls.is_empty() => Vec::new(),
@@ -78,7 +77,7 @@ fn finish<C: ChatResponse>(payload: &Value) -> FinishReason {
 
 /// Reads the message in a response body, or a message alone.
 ///
-/// A body has no role. A message with a role may have a field `message` that only the provider knows.
+/// A body has no role. A message with one may have an unknown field `message`.
 fn body<C: ChatResponse>(fields: &Fields, is_cut: bool) -> Result<ReceivedMessage<'_>, WireError> {
     let nested = if fields.contains_key("role") { None } else { fields.get("message") };
     match nested {
@@ -118,12 +117,12 @@ fn of_calls<C: ChatResponse>(list: &[Value], is_cut: bool) -> ReceivedMessage<'_
     ReceivedMessage { is_whole: false, ..calls }
 }
 
-/// Returns whether a value has the form of a call: its field `function` is an object.
+/// Returns whether a value has an object `function`, as calls have.
 pub(super) fn is_call(value: &Value) -> bool {
     value.get("function").is_some_and(Value::is_object)
 }
 
-/// Parses an element of `tool_calls`. `is_cut` states whether the response was cut off at this call.
+/// Parses an element of `tool_calls`.
 pub(super) fn read_call<C: ChatResponse>(json: &Value, is_cut: bool) -> WireCall<'_> {
     let function = json.get("function").unwrap_or(&Value::Null);
     let index = function.get("index").and_then(Value::as_u64).and_then(|index| usize::try_from(index).ok());
@@ -132,7 +131,7 @@ pub(super) fn read_call<C: ChatResponse>(json: &Value, is_cut: bool) -> WireCall
     WireCall { is_cut, index, ..call }
 }
 
-/// Returns the fields of a call and of its `function` that `ToolCall` cannot express, to be sent back.
+/// Returns the fields of a call and of its `function` that `ToolCall` cannot express.
 fn extras<C: ChatResponse>(json: &Value, _is_custom: bool) -> ProviderExtras {
     ProviderExtras::new(C::NAME, unknown_of_function(json, &["id", "type", "index", "name", "arguments"]))
 }

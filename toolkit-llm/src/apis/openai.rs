@@ -1,7 +1,6 @@
-//! Code shared by the two OpenAI APIs, which nest fields differently: definitions, `tool_choice` and
-//! `parallel_tool_calls`.
+//! Code shared by the two OpenAI APIs: definitions, `tool_choice` and `parallel_tool_calls`.
 //!
-//! Some APIs of other providers write functions in the nested form too.
+//! The two nest fields differently. Some APIs of other providers write functions in the nested form too.
 
 pub(crate) mod contents;
 #[cfg(feature = "model")]
@@ -75,9 +74,7 @@ pub(crate) fn function_call(fields: Fields, name: String, arguments: impl Into<V
     nested_call(fields, "function", [("name", name.into()), ("arguments", arguments.into())])
 }
 
-/// Writes a call in the nested form: sets the members of the object `kind` in `fields`.
-///
-/// Other members of this object stay unchanged.
+/// Writes a call in the nested form: sets `members` of the object `kind`, and keeps its others.
 pub(crate) fn nested_call(mut fields: Fields, kind: &str, members: [(&str, Value); 2]) -> Value {
     let mut call = match fields.get_mut(kind).map(Value::take) {
         Some(Value::Object(call)) => call,

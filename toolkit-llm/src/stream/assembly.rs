@@ -56,7 +56,6 @@ impl Assembly {
         })
     }
 
-    /// Returns the parts of the message, in APIs with a single message.
     pub(crate) fn parts(&mut self) -> &mut Parts {
         &mut self.message(0).parts
     }

@@ -50,10 +50,10 @@ pub enum StreamEvent {
     ///
     /// A later output comes in a second event, with the same id.
     Hosted(HostedCall),
-    /// Further parts of the message in the JSON of the provider's API.
+    /// Further parts of the message in the JSON of the provider's API, including the calls.
     ///
     /// A model returns them before a call if later requests need more than the text and the calls, such as
-    /// signed thinking. The parts include the call.
+    /// signed thinking.
     ///
     /// All pieces together are the message so far. The first JSON message of a piece continues the last one
     /// of the piece before if both have the same fields, except for their lists `content`. Every other is a

@@ -6,15 +6,15 @@ use super::scan::ObjectScanner;
 use super::sse::{LONGEST, SseDecoder, TOO_LONG};
 use serde_json::Value;
 
-/// The length of a message's prelude in bytes: two lengths and a checksum of four bytes each.
+/// The length of a message's prelude in bytes: two lengths and a checksum.
 const PRELUDE: usize = 12;
 
 const CHECKSUM: usize = 4;
 
-/// Decodes the events in the bytes of a response. The first byte that is no white space tells the encoding.
+/// Decodes the events in the bytes of a response, whose first byte after white space tells the encoding.
 ///
-/// A binary event stream begins with a zero byte, of the length of its first message, and text never does. A
-/// list in JSON begins with `[`, and neither a server-sent event nor an object does.
+/// A binary event stream begins with a zero byte, of the length of its first message, and a list in JSON with
+/// `[`. Neither text nor an object does.
 #[derive(Debug, Default)]
 pub(crate) enum EventDecoder {
     #[default]
@@ -127,7 +127,7 @@ impl EventMessages {
     }
 }
 
-/// Reads the message at the beginning of `bytes`. Returns its length, and the JSON of an event.
+/// Reads the message at the beginning of `bytes`: its length, and the JSON of an event.
 ///
 /// Returns `None` if the message is incomplete.
 fn message(bytes: &[u8]) -> Result<Option<(Option<String>, usize)>, &'static str> {

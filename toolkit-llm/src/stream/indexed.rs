@@ -33,7 +33,7 @@ impl Parts {
         }
     }
 
-    /// Begins a part with the provider's index `index`, and returns its number. A call is announced.
+    /// Begins a part with the provider's index `index`, and announces a call. Returns its number.
     ///
     /// An earlier part with this index ends, unless it is the same call.
     pub(crate) fn begin_at(&mut self, index: Option<u64>, json: Value) -> usize {

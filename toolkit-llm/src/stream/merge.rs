@@ -87,10 +87,10 @@ fn join_value(name: &str, old: &mut Value, new: &Value, depth: usize) {
     }
 }
 
-/// Adds a streamed part to a list, as a new element or as the continuation of an element.
+/// Adds a streamed part to a list, as a new element or as the continuation of one.
 ///
-/// A part with an `index` continues the element with the same `index`. Text and thinking without an `index`
-/// continue the last element, unless this element is signed and therefore complete.
+/// A part with an `index` continues the element with the same `index`. Without one, text and thinking
+/// continue the last element, unless it is signed and therefore complete.
 fn join_part(parts: &mut Vec<Value>, part: &Value, depth: usize) {
     let continued = continued_by(parts, part);
     match (continued.and_then(|at| parts.get_mut(at)), part) {

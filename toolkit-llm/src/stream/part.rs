@@ -48,7 +48,6 @@ pub(crate) struct Place {
     pub(crate) index: u64,
     /// The type of the block. Empty if the field contains the text itself.
     pub(crate) block: &'static str,
-    /// The field of the block with the text.
     pub(crate) text: &'static str,
 }
 
@@ -82,7 +81,6 @@ pub(super) struct ReturnedPart {
     /// Whether the part is a call that repeats another or has no name. It is not in the response.
     pub(super) is_dropped: bool,
     pub(super) is_announced: bool,
-    /// The id of an announced call.
     pub(super) id: Option<CallId>,
     /// The number of bytes of the arguments that were returned in events.
     pub(super) shown: usize,

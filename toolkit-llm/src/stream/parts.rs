@@ -1,8 +1,8 @@
 //! The parts of one streamed message.
 //!
 //! Every call begins, is announced once, is held back while it may be cut off, and is returned once. The
-//! codec finds the part to which a piece belongs, and adds it. Methods identify a part by its index in
-//! `Parts`, its `number`, which differs from the position and from the provider's index.
+//! codec finds the part of each piece. Methods identify a part by its index in `Parts`, its `number`, which
+//! differs from the position and from the provider's index.
 
 mod complete;
 mod release;
@@ -53,8 +53,6 @@ pub(crate) struct KnownParts {
 #[derive(Debug, Default, Clone)]
 struct CallOrder {
     /// The ended calls with free text or no arguments, which look the same whether they are complete or not.
-    ///
-    /// They are held back until the message ends.
     held: Vec<usize>,
     /// The complete calls that wait for an earlier one, in APIs that find the call of a result by its
     /// position.
@@ -254,7 +252,7 @@ impl Parts {
     /// Returns whether the part is a call with no arguments or with free text, which may be cut off
     /// unnoticed.
     ///
-    /// Services that stream arguments as an object send it when it is complete.
+    /// Services that stream arguments as an object send it complete.
     fn may_be_cut(&self, number: usize) -> bool {
         let part = &self[number];
         if part.has_pieces {

@@ -52,8 +52,8 @@ impl PathArguments {
 
     /// Returns the arguments.
     ///
-    /// If they are incomplete or a piece had an invalid path, the result is a string with invalid JSON, so
-    /// that the call is refused.
+    /// Incomplete arguments and those with an invalid path become a string with invalid JSON, so that the
+    /// call is refused.
     pub(crate) fn finish(self, complete: bool) -> Value {
         let args = if self.args.is_null() { Value::Object(Fields::new()) } else { self.args };
         if complete && !self.broken {

@@ -20,8 +20,7 @@ pub(crate) const TOO_LONG: &str = "an event of at most 64 MiB";
 pub(crate) struct SseDecoder {
     line: Vec<u8>,
     data: Option<Vec<u8>>,
-    /// A JSON object that goes on in the next line, and its end. Google writes an error in lines, also after
-    /// events.
+    /// A JSON object that goes on in the next line. Google writes an error in lines, also after events.
     object: Vec<u8>,
     scanner: ObjectScanner,
     after_carriage_return: bool,

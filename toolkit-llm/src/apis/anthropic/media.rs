@@ -6,7 +6,7 @@ use crate::json::fields::text;
 use serde_json::{Value, json};
 use toolkit_core::output::{Content, JsonText, Media, MediaData};
 
-/// The accepted media items: images, PDFs, and text files, which are sent as documents.
+/// The accepted images, PDFs, and text files, which are sent as documents.
 ///
 /// The list follows the types of Anthropic's SDK.
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED };
@@ -35,9 +35,7 @@ pub(super) fn text_block(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
-/// Encodes one [`Content`] as content blocks.
-///
-/// An image block has no name, so a text block with the name comes first.
+/// Encodes one [`Content`]. An image block has no name, so a text block with it comes first.
 pub(super) fn blocks(content: &Content) -> Vec<Value> {
     let encoded = if let Content::Json(json) = content {
         native(json)
@@ -55,7 +53,7 @@ pub(super) fn blocks(content: &Content) -> Vec<Value> {
     }
 }
 
-/// Parses `json` as a block of this API alone: a reference to a deferred tool, or a search result.
+/// Parses a block of this API alone: a reference to a deferred tool, or a search result.
 fn native(json: &JsonText) -> Option<Value> {
     let is_candidate =
         json.as_str().contains("\"tool_reference\"") || json.as_str().contains("\"search_result\"");
@@ -97,8 +95,8 @@ pub(super) fn is_readable(kind: MediaKind, media: &Media) -> bool {
     block(kind, media).is_some()
 }
 
-/// Returns the text in the bytes of a file, with `U+FFFD` for bytes that are not UTF-8. Returns `None` if the
-/// file has no other text.
+/// Returns the text in the bytes of a file, or `None` if it has no other text. Invalid UTF-8 becomes
+/// `U+FFFD`.
 fn plain(data: &str) -> Option<String> {
     let text = String::from_utf8_lossy(&decode(data)?).into_owned();
     if is_blank(&text.replace(char::REPLACEMENT_CHARACTER, "")) { None } else { Some(text) }

@@ -45,7 +45,6 @@ impl ResponseCodec for Anthropic {
     }
 }
 
-/// Reads a content block of a hosted tool: its call or its output.
 pub(super) fn hosted(block: &Value) -> Option<HostedPart> {
     let kind = text(block, "type");
     let call = |arguments| HostedCall::from_part(block, kind, text(block, "name"), arguments);
@@ -64,8 +63,8 @@ pub(super) fn hosted(block: &Value) -> Option<HostedPart> {
 
 /// Reads a message of the model.
 ///
-/// Similar messages with other roles or of other APIs are refused. As messages without calls, they would hide
-/// a mistake of the caller.
+/// Messages with other roles or of other APIs are refused. As messages without calls, they would hide a
+/// mistake of the caller.
 fn message<'a>(fields: &'a Fields, message: &Value) -> Result<ReceivedMessage<'a>, WireError> {
     if let Some(error) = reported_error(fields) {
         return Err(failed("content", "a message of the model", Some(error)));
@@ -94,10 +93,9 @@ fn message<'a>(fields: &'a Fields, message: &Value) -> Result<ReceivedMessage<'a
     Ok(ReceivedMessage { fields: Some(fields), ..found })
 }
 
-/// Reads a list of content blocks.
+/// Reads a list of content blocks, including damaged and unknown ones.
 ///
-/// Damaged and unknown blocks are accepted if at least one block is known, or if `is_certain` states that the
-/// list belongs to this API.
+/// At least one block must be known, or `is_certain` state that the list belongs to this API.
 fn content<'a>(
     list: &'a [Value],
     path: &str,
@@ -116,8 +114,7 @@ fn read_call_block(block: &Value, is_cut: bool) -> Option<WireCall<'_>> {
 
 /// Returns whether a value is a content block: it has a known type, or no type but the fields of a call.
 ///
-/// Blocks of the service's own tools are recognised by the end of their type, because new tools are added
-/// regularly.
+/// New hosted tools are added regularly, so their blocks are recognised by the end of their type.
 pub(crate) fn is_block(value: &Value) -> bool {
     match value.get("type").and_then(Value::as_str) {
         Some("text" | "thinking" | "redacted_thinking" | "compaction" | "container_upload") => true,
@@ -133,8 +130,8 @@ const KNOWN: [&str; 4] = ["type", "id", "name", "input"];
 
 /// Returns whether a content block is a tool call that the program has to run.
 ///
-/// Calls that the service runs itself (`server_tool_use`) are not. A block without a type counts as a damaged
-/// call, so that no call is lost.
+/// Calls of the type `server_tool_use` run at the service. A block without a type counts as a damaged call,
+/// so that no call is lost.
 fn is_call(block: &Value) -> bool {
     match block.get("type") {
         Some(Value::String(kind)) => kind == "tool_use",
@@ -144,8 +141,7 @@ fn is_call(block: &Value) -> bool {
 
 /// Parses a call from a block `{type: "tool_use", id, name, input}`.
 ///
-/// `is_cut` states whether the response was cut off at this block. Some servers send a string as `input`,
-/// which stays unchanged.
+/// Some servers send a string as `input`, which stays unchanged.
 pub(super) fn read_call(json: &Value, is_cut: bool) -> WireCall<'_> {
     let call = WireCall::new(json, json.get("id"), text(json, "name"), json.get("input"), extras);
     WireCall { is_cut, ..call }

@@ -61,7 +61,7 @@ fn write_output(builder: &mut RequestBuilder<'_>, _name: &str, schema: Value) {
 
 /// Writes the id of the container in which Anthropic runs code for the current turn.
 ///
-/// While code waits for results, the provider refuses a request without this id.
+/// The provider requires it while code waits for results.
 fn write_container(builder: &mut RequestBuilder<'_>) {
     let Some(id) = container(builder.request) else { return };
     // Skills that the program loads into the container are beside the id.
@@ -118,7 +118,7 @@ fn last_tool(body: &mut Fields) -> Option<&mut Value> {
     body.get_mut("tools")?.as_array_mut()?.iter_mut().rfind(|tool| tool["defer_loading"] != true)
 }
 
-/// Returns the last content block that accepts a cache point. A string becomes a list with one text block.
+/// Returns the last content block that accepts a cache point. A string becomes a text block.
 fn last_block(content: &mut Value) -> Option<&mut Value> {
     if let Value::String(text) = content {
         *content = json!([{"type": "text", "text": std::mem::take(text)}]);
@@ -137,8 +137,8 @@ fn accepts_cache_point(block: &Value) -> bool {
 
 /// Returns whether the current turn has calls without their signed thinking.
 ///
-/// Only the native form of a message contains it. A guardrail that changes a message drops the native form,
-/// and another API has no such thinking. Later messages of a turn need no thinking.
+/// Only the native form of a message contains it, which is lost if a guardrail changes the message. Another
+/// API has no such thinking. Later messages of a turn need none.
 fn has_lost_thinking(request: &ModelRequest) -> bool {
     let mut has_calls = false;
     let mut first = None;

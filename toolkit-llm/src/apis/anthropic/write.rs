@@ -83,9 +83,7 @@ fn caller_refusal(caller: &Value) -> Option<String> {
     Some(format!("the API knows no caller `{name}`, so it is left out"))
 }
 
-/// Sets the field `name` to the values for which `refusal` returns no reason.
-///
-/// The other values are reported as losses. A field without values is left out.
+/// Sets the field `name` to the values that `refusal` accepts, and reports the others as losses.
 fn put_accepted(
     tool: &mut Fields,
     name: &str,
@@ -106,7 +104,6 @@ fn put_accepted(
 }
 
 impl ChoiceCodec for Anthropic {
-    /// Encodes the tool choice, which includes the limit on parallel calls.
     fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
         let (choice, is_set_lost) = without_set(&wanted.choice);
         let mut field = match &choice {
@@ -132,7 +129,7 @@ impl HistoryCodec for Anthropic {
         is_readable(kind, media)
     }
 
-    /// Writes a call. Fields with `null` are left out, because the service refuses them.
+    /// Writes a call without fields that are `null`, which the service refuses.
     fn write_call(&self, call: OutgoingCall<'_>) -> Value {
         let mut block = call.fields(FACTS.name);
         block.retain(|_, value| !value.is_null());
@@ -143,10 +140,7 @@ impl HistoryCodec for Anthropic {
         block.into()
     }
 
-    /// Copies a received content block into the next request.
-    ///
-    /// Thinking blocks stay unchanged, because they are signed. The service refuses blank text blocks, so
-    /// they are dropped.
+    /// Keeps thinking unchanged, because it is signed, and drops blank texts, which the service refuses.
     fn write_part(&self, block: &Value) -> Option<Value> {
         let block = &*texts::settled(block, &["text"]);
         let mut fields = block.as_object()?.clone();
@@ -167,9 +161,7 @@ impl HistoryCodec for Anthropic {
         Some(fields.into())
     }
 
-    /// Writes a message with only `role` and `content`.
-    ///
-    /// The service refuses any other field, even those of its own responses.
+    /// Writes only `role` and `content`. The service refuses other fields, even those of its own responses.
     fn write_message(&self, message: &ReceivedMessage<'_>, mut blocks: Vec<Value>) -> Vec<Value> {
         match message.fields.and_then(|fields| fields.get("content")) {
             Some(Value::String(text)) if is_blank(text) => return Vec::new(),
@@ -183,7 +175,7 @@ impl HistoryCodec for Anthropic {
         assistant(blocks)
     }
 
-    /// Encodes an assistant message. The service refuses white space at the end, so it is removed.
+    /// Removes white space at the end, which the service refuses.
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
         let mut blocks = Vec::with_capacity(calls.len() + 1);
         let trimmed = text.trim_end();
@@ -194,9 +186,7 @@ impl HistoryCodec for Anthropic {
         assistant(blocks)
     }
 
-    /// Encodes a user message.
-    ///
-    /// The service refuses blank texts, which are dropped, and empty messages, which get a placeholder text.
+    /// Drops blank texts and fills an empty message, because the service refuses both.
     fn encode_user(&self, contents: &[Content]) -> Value {
         let mut blocks: Vec<Value> = contents.iter().flat_map(blocks).collect();
         blocks.retain(|block| !block["text"].as_str().is_some_and(is_blank));
@@ -214,7 +204,7 @@ fn assistant(blocks: Vec<Value>) -> Vec<Value> {
 impl ResultCodec for Anthropic {
     /// Encodes all results in one user message directly after the calls, as the service requires.
     ///
-    /// The message contains nothing else. The service requires this for calls made by its code execution.
+    /// The message contains nothing else, as results of calls by code execution require.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
         let blocks = results.iter().zip(ids).map(|(result, id)| encode_result(result, id));
         user_message("content", blocks.collect())
@@ -239,9 +229,7 @@ fn encode_result(result: &ToolResult, id: &str) -> Value {
     block.into()
 }
 
-/// Encodes a single text as a string, and any other output as a list of blocks.
-///
-/// The service refuses blank texts, so they are dropped.
+/// Encodes a single text as a string, and any other output as a list without blank texts.
 fn content(output: &ToolOutput) -> Value {
     let mut sent: Vec<Value> = output.content().iter().flat_map(blocks).collect();
     if !output.message().is_empty() {
@@ -302,7 +290,7 @@ fn entry<'a>(block: &'a Value, role: &str) -> Option<Entry<'a>> {
     }
 }
 
-/// Returns whether a request names a container, by its id or by an object with the id beside skills.
+/// Returns whether a request names a container, by its id or by an object with the id and skills.
 fn has_container(request: &Fields) -> bool {
     let Some(container) = request.get("container") else { return false };
     let id = container.get("id").unwrap_or(container).as_str();

@@ -43,8 +43,7 @@ const LONGEST_NAME: usize = 200;
 
 /// Encodes one [`Content`] as a content block.
 ///
-/// An unsupported media item becomes a text block that names it. The name of an image is dropped, because
-/// image blocks have no field for it.
+/// An unsupported media item becomes a text that names it. Image blocks have no field for a name.
 pub(super) fn block(content: &Content) -> Value {
     let media = accepted(ACCEPTED, content).and_then(|(kind, media)| encode(media, kind));
     media.unwrap_or_else(|| json!({"text": unsendable(content)}))
@@ -72,7 +71,7 @@ fn encode(media: &Media, kind: MediaKind) -> Option<Value> {
 /// Returns the name of a document, which the service requires.
 ///
 /// It consists of letters, digits, hyphens, parentheses, brackets and single spaces. A missing name is
-/// derived from the data, because names must differ within a request.
+/// derived from the data.
 fn document_name(media: &Media) -> String {
     let (MediaData::Base64(data) | MediaData::Url(data)) = &media.data;
     let mut name = String::new();
@@ -93,7 +92,7 @@ fn document_name(media: &Media) -> String {
 
 /// Gives documents with the same name different names, also in results.
 ///
-/// The service requires it for all documents of a request, and ignores the case of names.
+/// Names must differ within a request, regardless of their case.
 pub(super) fn number_documents<'a>(blocks: impl IntoIterator<Item = &'a mut Value>) {
     let mut taken = HashSet::new();
     for block in blocks {

@@ -73,10 +73,9 @@ fn finish(payload: &Value) -> FinishReason {
     FinishReason::parse(text(payload, "stopReason"))
 }
 
-/// Reads a message of the model.
+/// Reads a message of the model. Messages with other roles or of other APIs are refused.
 ///
-/// Messages with other roles or of other APIs are refused. As messages without calls, they would hide a
-/// mistake of the caller.
+/// As messages without calls, they would hide a mistake of the caller.
 fn message<'a>(fields: &'a Fields, path: &str, is_cut: bool) -> Result<ReceivedMessage<'a>, WireError> {
     check_role(fields, "assistant", "messages")?;
     let path = field(path, "content");
@@ -96,9 +95,7 @@ fn message<'a>(fields: &'a Fields, path: &str, is_cut: bool) -> Result<ReceivedM
     }
 }
 
-/// Reads a list of content blocks.
-///
-/// Damaged and unknown blocks are accepted if at least one block is recognised.
+/// Reads a list of content blocks, including damaged and unknown ones if one is known.
 fn content<'a>(list: &'a [Value], path: &str, is_cut: bool) -> Result<ReceivedMessage<'a>, WireError> {
     if !list.is_empty() && !list.iter().any(is_block) {
         let expected = "a content block, such as one with `text` or `toolUse`";
@@ -124,8 +121,6 @@ pub(super) fn is_call(block: &Value) -> bool {
 }
 
 /// Parses a call from a block `{toolUse: {toolUseId, name, input}}`.
-///
-/// `is_cut` states whether the response was cut off at this block.
 fn read_call(json: &Value, is_cut: bool) -> WireCall<'_> {
     let tool_use = json.get("toolUse").unwrap_or(&Value::Null);
     let id = tool_use.get("toolUseId");
@@ -133,7 +128,7 @@ fn read_call(json: &Value, is_cut: bool) -> WireCall<'_> {
     WireCall { is_cut, ..call }
 }
 
-/// Returns the fields of a call that `ToolCall` cannot express, to be sent back.
+/// Returns the fields of a call that `ToolCall` cannot express.
 fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
     let call = json.get("toolUse").unwrap_or(&Value::Null);
     ProviderExtras::new(FACTS.name, unknown(call, &["toolUseId", "name", "input"]))

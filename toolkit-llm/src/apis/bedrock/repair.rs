@@ -36,8 +36,8 @@ impl RepairCodec for Bedrock {
         set_at(block, &[kind, "toolUseId"], id);
     }
 
-    /// Joins adjacent messages of the same role, which the service refuses, and makes the names of documents
-    /// distinct.
+    /// Joins adjacent messages of the same role, which the service refuses, and renames documents of the same
+    /// name.
     fn complete_repair(
         &self,
         history: Vec<Value>,

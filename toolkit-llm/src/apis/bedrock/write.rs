@@ -37,7 +37,7 @@ impl DefinitionCodec for Bedrock {
 }
 
 impl ChoiceCodec for Bedrock {
-    /// Encodes the tool choice. The default `auto` is left out, because only some models accept the field.
+    /// Leaves out the default `auto`, because only some models accept the field.
     fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
         let (choice, is_set_lost) = without_set(&wanted.choice);
         let mut fields = Fields::new();
@@ -75,18 +75,14 @@ impl HistoryCodec for Bedrock {
         json!({"toolUse": fields})
     }
 
-    /// Copies a received content block into the next request.
-    ///
-    /// Reasoning stays unchanged, because it is signed. The service refuses blank texts, so they are dropped.
+    /// Keeps reasoning unchanged, because it is signed, and drops blank texts, which the service refuses.
     fn write_part(&self, block: &Value) -> Option<Value> {
         let block = texts::settled(block, &["text"]);
         let has_content = block.as_object().is_some_and(|fields| !fields.is_empty());
         if has_content && !is_blank_text(&block) { Some(block.into_owned()) } else { None }
     }
 
-    /// Writes a message with `role` and `content`.
-    ///
-    /// Models refuse reasoning at the end, where an answer may be cut off. It is dropped.
+    /// Drops reasoning at the end, where models refuse it and an answer may be cut off.
     fn write_message(&self, _message: &ReceivedMessage<'_>, mut blocks: Vec<Value>) -> Vec<Value> {
         while blocks.last().is_some_and(|block| block.get("reasoningContent").is_some()) {
             blocks.pop();
@@ -94,7 +90,7 @@ impl HistoryCodec for Bedrock {
         assistant(blocks)
     }
 
-    /// Encodes an assistant message. Models refuse white space at the end, so it is removed.
+    /// Removes white space at the end, which models refuse.
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
         let mut blocks = Vec::with_capacity(calls.len() + 1);
         let trimmed = text.trim_end();
@@ -105,9 +101,7 @@ impl HistoryCodec for Bedrock {
         assistant(blocks)
     }
 
-    /// Encodes a user message.
-    ///
-    /// The service requires a text beside documents, and refuses blank texts and empty messages.
+    /// Encodes a user message. The service requires a text beside documents, and refuses blank or no texts.
     fn encode_user(&self, contents: &[Content]) -> Value {
         let mut blocks: Vec<Value> = contents.iter().map(media::block).collect();
         blocks.retain(|block| !is_blank_text(block));
@@ -146,7 +140,7 @@ impl ResultCodec for Bedrock {
     }
 }
 
-/// Encodes a result. Only errors have the field `status`, because some models do not accept it.
+/// Encodes a result. Only errors have a `status`, because some models do not accept it.
 fn encode_result(result: &ToolResult, id: &str) -> Value {
     let mut fields = Fields::new();
     set(&mut fields, "toolUseId", id);
@@ -160,7 +154,7 @@ fn encode_result(result: &ToolResult, id: &str) -> Value {
     json!({"toolResult": fields})
 }
 
-/// Encodes an output as content blocks. The service refuses blank texts, so they are dropped.
+/// Encodes an output as content blocks without blank texts.
 fn result_contents(output: &ToolOutput) -> Vec<Value> {
     let mut blocks = output_parts(output, result_block, |text| json!({"text": text}));
     blocks.retain(|block| !is_blank_text(block));
@@ -168,9 +162,7 @@ fn result_contents(output: &ToolOutput) -> Vec<Value> {
     blocks
 }
 
-/// Encodes one [`Content`] as a content block.
-///
-/// Only JSON objects become blocks of the kind `json`. Models refuse other values in them.
+/// Encodes one [`Content`]. Models accept only JSON objects in blocks of the kind `json`.
 fn result_block(content: &Content) -> Value {
     match content {
         Content::Json(json) => match json.to_value() {

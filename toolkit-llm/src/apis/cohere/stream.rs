@@ -93,7 +93,6 @@ impl StreamCodec for Cohere {
         body.into()
     }
 
-    /// Returns whether a value is an event of a stream. A stored stream may be a list of events.
     fn is_chunk(&self, value: &Value) -> bool {
         matches!(text(value, "type"), "message-start" | "message-end" | "content-delta" | "tool-call-delta")
     }

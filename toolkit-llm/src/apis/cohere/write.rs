@@ -57,9 +57,7 @@ impl HistoryCodec for Cohere {
         function_call(fields, call.name, crate::call::sanitize::arguments(&arguments))
     }
 
-    /// Writes a message with all received fields, except empty ones.
-    ///
-    /// The service refuses a message without text and calls, so it is dropped.
+    /// Drops empty fields, and a message without text and calls, which the service refuses.
     fn write_message(&self, message: &ReceivedMessage<'_>, calls: Vec<Value>) -> Vec<Value> {
         let mut fields = message.fields.cloned().unwrap_or_default();
         set(&mut fields, "role", "assistant");
@@ -70,7 +68,7 @@ impl HistoryCodec for Cohere {
         if has_content { vec![fields.into()] } else { Vec::new() }
     }
 
-    /// Encodes a user message. The only accepted media items are images as URLs with `https:` or `data:`.
+    /// Encodes a user message. Only images are accepted, as URLs with `https:` or `data:`.
     fn encode_user(&self, contents: &[Content]) -> Value {
         Contents::new(&MEDIA).encode_user(contents)
     }
@@ -99,9 +97,7 @@ impl ToolMessages for Cohere {
     }
 }
 
-/// Encodes an output. JSON objects become documents, which the model can cite.
-///
-/// Without a JSON object, the content is a string.
+/// Encodes JSON objects as documents, which the model can cite, and any other output as a string.
 fn result_content(output: &ToolOutput) -> Value {
     if !output.content().iter().any(|content| document(content).is_some()) {
         return output_text(output, |content| result_text(&MEDIA, content)).into();

@@ -25,8 +25,7 @@ const ACCEPTED: &[MediaRule] = &[
     },
 ];
 
-/// The media items accepted in results, from the guide to function calling. The Gemini API accepts no URLs
-/// there.
+/// The media items accepted in results, from the guide to function calling, without URLs in the Gemini API.
 const ACCEPTED_IN_RESULTS: &[MediaRule] = &[
     MediaRule { kind: MediaKind::Image, types: &["png", "jpeg", "webp"], urls: Urls::None },
     MediaRule { kind: MediaKind::File, types: &["application/pdf", "text/plain"], urls: Urls::None },

@@ -76,7 +76,6 @@ const HOSTED: [(&str, bool, &str); 4] = [
     ("toolResponse", false, "response"),
 ];
 
-/// Reads a part of a hosted tool: a call or an output.
 pub(super) fn hosted(part: &Value) -> Option<HostedPart> {
     for (kind, is_call, field) in HOSTED {
         let Some(json) = member(part, kind) else { continue };
@@ -95,7 +94,7 @@ pub(super) fn hosted(part: &Value) -> Option<HostedPart> {
     None
 }
 
-/// Returns the value of a field in either spelling, or `None` if `value` is not an object.
+/// Returns the value of a field in either spelling, if `value` is an object.
 pub(super) fn member<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     get(value.as_object()?, name)
 }
@@ -151,8 +150,7 @@ fn candidates(body: &Fields) -> Result<Vec<ReceivedMessage<'_>>, WireError> {
     }
 }
 
-/// Parses a message that is not inside a candidate. A user message, which differs only in its role, is
-/// refused.
+/// Parses a message outside of a candidate. A user message, which differs only in its role, is refused.
 fn lone_content(content: &Fields) -> Result<ReceivedMessage<'_>, WireError> {
     check_role(content, "model", "contents")?;
     Ok(message(Some(content), parts(content, "")?, false))
@@ -229,8 +227,7 @@ pub(super) fn function(part: &Value) -> Option<&Value> {
 
 /// Parses a part with a call: `{functionCall: {id?, name, args?}, thoughtSignature?}`.
 ///
-/// `is_cut` states whether the response was cut off at this part. The signature becomes an extra of the call:
-/// since Gemini 3, the service refuses a history without it.
+/// The signature becomes an extra of the call: since Gemini 3, the service refuses a history without it.
 pub(crate) fn read_call(part: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     let function = function(part)?;
     // Only the stream decoder assembles partial arguments. Here, they show an incomplete call.

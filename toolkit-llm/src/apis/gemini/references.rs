@@ -1,7 +1,7 @@
 //! References in results.
 //!
-//! In the JSON of a result, the service reads a member `$ref` as the name of one of the result's parts. It
-//! refuses each request with another name, and the history keeps the result.
+//! In the JSON of a result, the service reads a member `$ref` as the name of one of the result's parts. With
+//! any other name, it refuses each request of the history.
 
 use super::read::member;
 use super::spelling::{get, key, list};

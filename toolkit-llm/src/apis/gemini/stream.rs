@@ -132,7 +132,7 @@ fn push_part(parts: &mut Parts, part: &Value) {
     }
 }
 
-/// Appends the text of a part to a part of the same kind, unless one has a signature. Returns whether it was
+/// Appends the text of a part to a part of the same kind, unless one is signed. Returns whether it was
 /// appended.
 fn append(latest: &mut Value, part: &Value) -> bool {
     let is_same_kind = is_true(part, "thought") == is_true(latest, "thought");
@@ -144,7 +144,7 @@ fn append(latest: &mut Value, part: &Value) -> bool {
     true
 }
 
-/// Returns whether a part contains only text, either of the answer or of a thought.
+/// Returns whether a part contains only text, of the answer or of a thought.
 fn is_plain(part: &Value) -> bool {
     let Some(fields) = part.as_object() else { return false };
     fields.iter().all(|(name, value)| name == "text" || name == "thought" || value.is_null())
@@ -208,8 +208,7 @@ fn owner(parts: &mut Parts, call: &WireCall<'_>, has_pieces: bool) -> Option<usi
     if call.name.is_empty() { parts.adopt() } else { None }
 }
 
-/// Returns the index of the unfinished call that `call` continues: with the same id or, without an id, the
-/// same name.
+/// Returns the index of the unfinished call that `call` continues: with its id or, without one, its name.
 ///
 /// A `call` without a name may also continue the last unfinished call. A complete call with a name but no id
 /// continues none.

@@ -95,8 +95,7 @@ impl DefinitionCodec for Gemini {
         declaration.into()
     }
 
-    /// Removes the definitions of the tools that answer the calls of `computerUse`, except for excluded
-    /// functions.
+    /// Removes the definitions of tools that answer `computerUse`, except for excluded functions.
     fn hosted_entry(&self, tool: &Value, entries: &mut Vec<Value>) -> Option<Value> {
         if let Some(Value::Object(computer)) = member(tool, "computerUse") {
             let excluded = list(computer, "excludedPredefinedFunctions");
@@ -106,8 +105,7 @@ impl DefinitionCodec for Gemini {
     }
 }
 
-/// Removes the functions of `computerUse` from an entry, except for `excluded` ones. Returns whether anything
-/// is left.
+/// Removes the functions of `computerUse`, except for `excluded` ones. Returns whether anything is left.
 fn remove_functions(entry: &mut Value, excluded: &[Value]) -> bool {
     let Some(Value::Array(own)) = entry.get_mut("function_declarations") else { return true };
     for name in COMPUTER {
@@ -140,9 +138,7 @@ fn output_schema(dialect: SchemaDialect, output: &Value) -> (Value, Vec<SchemaLo
     (schema, converted.losses)
 }
 
-/// Returns whether a function has no parameters.
-///
-/// The service refuses an object schema without properties, so the function is sent without a schema.
+/// Returns whether a function has no parameters. The service refuses an object schema without properties.
 fn has_no_properties(schema: &Value) -> bool {
     let Some(fields) = schema.as_object() else { return schema.is_null() };
     fields.iter().all(|(keyword, value)| fits_no_properties(keyword, value))
@@ -212,7 +208,7 @@ impl HistoryCodec for Gemini {
         if says_something(&part) { Some(part.into()) } else { None }
     }
 
-    /// Writes a message. The service refuses a message without parts, so it is dropped.
+    /// Drops a message without parts, which the service refuses.
     fn write_message(&self, message: &ReceivedMessage<'_>, parts: Vec<Value>) -> Vec<Value> {
         if parts.is_empty() {
             return Vec::new();
@@ -233,10 +229,10 @@ impl HistoryCodec for Gemini {
         self.write_message(&message, parts)
     }
 
-    /// Gives the first call of a message a placeholder if it has no signature.
+    /// Gives the first call of a message the placeholder of the reference if it has no signature.
     ///
-    /// Models refuse such a call from the third generation on, but only they sign calls. The placeholder is
-    /// from the reference. Other calls of a message never have signatures.
+    /// Models refuse such a call from the third generation on, but only they sign calls. Other calls of a
+    /// message never have signatures.
     fn complete_calls(&self, generation: Option<u32>, calls: &mut [Value]) {
         let Some(Value::Object(first)) = calls.first_mut() else { return };
         let is_signed = generation.is_none_or(|number| number >= 3);
@@ -256,7 +252,7 @@ impl HistoryCodec for Gemini {
     }
 }
 
-/// Removes `functionResponse` from a part, because messages of the model must not contain results.
+/// Removes `functionResponse`, which messages of the model must not contain.
 fn without_result(mut part: Fields) -> Fields {
     part.retain(|name, _| camel(name) != "functionResponse");
     part
@@ -265,13 +261,12 @@ fn without_result(mut part: Fields) -> Fields {
 /// Returns the id if a provider assigned it.
 ///
 /// Without ids, the service finds the call of a result by position. A generated id at only one of the two
-/// would be an error. The reference has no rule for ids.
+/// would be an error.
 fn sendable_id(id: &str) -> Option<&str> {
     if id.is_empty() || ids::is_generated(id) { None } else { Some(id) }
 }
 
 impl RepairCodec for Gemini {
-    /// Lists the calls of the model and the results in any message.
     fn entries<'a>(&self, content: &'a Value) -> Vec<(usize, Entry<'a>)> {
         let is_of_model = text(content, "role") == "model";
         part_entries(content, "parts", |part| entry(part, is_of_model))
@@ -322,9 +317,9 @@ impl ResultCodec for Gemini {
         self.encode_results_for(None, results, ids, names)
     }
 
-    /// Encodes all results in one message: one for each call, in their order, as the service requires.
+    /// Encodes all results in one message, in the order of the calls, as the service requires.
     ///
-    /// Media items that are not accepted in results follow in a second message.
+    /// Media items that results do not accept follow in a second message.
     fn encode_results_for(
         &self,
         generation: Option<u32>,
@@ -369,9 +364,7 @@ fn encode_result(table: &MediaTable, result: &ToolResult, names: &WireNames) -> 
     json!({"functionResponse": answer})
 }
 
-/// Returns the JSON for an output.
-///
-/// A single JSON value stays unchanged. Any other output becomes text, which only names media items.
+/// Returns a single JSON value as it is, and any other output as text, which only names media items.
 fn output_value(table: &MediaTable, output: &ToolOutput) -> Value {
     match (output.content(), output.message()) {
         ([Content::Json(json)], "") => json_value(json),

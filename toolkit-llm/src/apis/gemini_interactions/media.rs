@@ -43,7 +43,7 @@ const FILES: &[&str] = &[
     "application/vnd.oasis.opendocument.presentation",
 ];
 
-/// Encodes one [`Content`] as a content block. An unsupported media item becomes a text that names it.
+/// Encodes one [`Content`]. An unsupported media item becomes a text that names it.
 pub(super) fn block(content: &Content) -> Value {
     media_block(content).unwrap_or_else(|| text_block(&unsendable(content)))
 }
@@ -52,7 +52,7 @@ pub(super) fn text_block(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
-/// Encodes a media item as a content block. Returns `None` for other contents and unsupported media types.
+/// Encodes a media item, unless its type is unsupported.
 pub(super) fn media_block(content: &Content) -> Option<Value> {
     let (kind, media) = accepted(ACCEPTED, content)?;
     let essence = canonical(&media.media_type);

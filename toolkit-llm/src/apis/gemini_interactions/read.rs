@@ -42,7 +42,7 @@ impl ResponseCodec for GeminiInteractions {
     }
 }
 
-/// Reads a list of steps as one message. If generation stopped early (`is_cut`), the last step is incomplete.
+/// Reads a list of steps as one message. If generation stopped early (`is_cut`), the last is incomplete.
 fn message(steps: &[Value], is_cut: bool) -> ReceivedMessage<'_> {
     ReceivedMessage { is_whole: false, ..ReceivedMessage::from_list(steps, is_cut, read_call_step) }
 }
@@ -74,8 +74,8 @@ pub(super) fn is_call(step: &Value) -> bool {
 
 /// Returns whether a value is a step.
 ///
-/// Steps of hosted tools have types such as `google_search_call`. Similar items of OpenAI's Responses API
-/// also have a `status`.
+/// Hosted tools have types such as `google_search_call`. Similar items of OpenAI's Responses API have a
+/// `status`.
 fn is_step(value: &Value) -> bool {
     match text(value, "type") {
         "user_input" | "model_output" | "thought" | "function_result" => true,
@@ -85,14 +85,12 @@ fn is_step(value: &Value) -> bool {
 }
 
 /// Parses a call from a step `{type: "function_call", id, name, arguments}`.
-///
-/// `is_cut` states whether the response was cut off at this step.
 pub(super) fn read_call(json: &Value, is_cut: bool) -> WireCall<'_> {
     let call = WireCall::new(json, json.get("id"), text(json, "name"), json.get("arguments"), extras);
     WireCall { is_cut, ..call }
 }
 
-/// Returns the fields of a call that `ToolCall` cannot express, to be sent back.
+/// Returns the fields of a call that `ToolCall` cannot express.
 fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
     ProviderExtras::new(FACTS.name, unknown(json, &["type", "id", "name", "arguments"]))
 }

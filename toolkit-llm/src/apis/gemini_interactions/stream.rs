@@ -81,7 +81,6 @@ impl StreamCodec for GeminiInteractions {
         body.into()
     }
 
-    /// Returns whether a value is an event of a stream. A stored stream may be a list of events.
     fn is_chunk(&self, value: &Value) -> bool {
         value.get("event_type").is_some()
     }

@@ -68,8 +68,7 @@ impl HistoryCodec for GeminiInteractions {
         step.into()
     }
 
-    /// Copies a received step into the next request. The history has the user's input and the results
-    /// already.
+    /// Drops the user's input and results of functions, which the history has already.
     fn write_part(&self, step: &Value) -> Option<Value> {
         let is_dropped = matches!(text(step, "type"), "" | "user_input" | "function_result");
         if is_dropped { None } else { Some(step.clone()) }
@@ -118,7 +117,7 @@ impl ResultCodec for GeminiInteractions {
 
 /// Encodes an output as text, or as content blocks if it has media items.
 ///
-/// JSON is sent as text, because the service would store its numbers as doubles.
+/// The service would store numbers of JSON as doubles.
 fn output_value(output: &ToolOutput) -> Value {
     if !output.content().iter().any(|content| media_block(content).is_some()) {
         return output_text(output, unsendable).into();

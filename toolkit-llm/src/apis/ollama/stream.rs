@@ -67,7 +67,6 @@ impl StreamCodec for Ollama {
         body.into()
     }
 
-    /// Returns whether a value is a line of a stream. A stored stream may be a list of lines.
     fn is_chunk(&self, value: &Value) -> bool {
         value.get("message").is_some() && value.get("done").is_some()
     }

@@ -30,7 +30,7 @@ impl Contents {
         (self.write)(kind, media)
     }
 
-    /// Encodes a user message. A message of only text is a string, because many servers accept nothing else.
+    /// Encodes a user message. Text alone is a string, because many servers accept nothing else.
     pub(crate) fn encode_user(&self, contents: &[Content]) -> Value {
         if let [only] = contents
             && self.part(only).is_none()

@@ -8,8 +8,7 @@ use crate::json::fields::text;
 use serde_json::{Value, json};
 use toolkit_core::output::{Media, MediaData};
 
-/// The accepted media items, from Mistral's guides to vision, audio and documents. Tool messages contain only
-/// text.
+/// The accepted media items, from Mistral's guides to vision, audio and documents.
 const MEDIA: MediaTable = MediaTable { messages: &messages(Urls::Web), results: &[] };
 
 const CONTENTS: Contents = Contents { table: &MEDIA, write };

@@ -110,7 +110,7 @@ fn is_message(fields: &Fields) -> bool {
     ["role", "content", "tool_calls", "function_call"].iter().any(|name| fields.contains_key(*name))
 }
 
-/// Parses a message that is not inside a choice. Messages with other roles and of other APIs are refused.
+/// Parses a message outside of a choice. Messages with other roles and of other APIs are refused.
 fn lone_message(fields: &Fields) -> Result<ReceivedMessage<'_>, WireError> {
     if fields.get("type").is_some_and(|kind| kind == "message") {
         return Err(WireError::new("type", "no such field, which messages of other APIs have"));
@@ -139,7 +139,7 @@ fn message<'a>(fields: &'a Fields, is_cut: bool, path: &str) -> Result<ReceivedM
     Ok(ReceivedMessage { fields: Some(fields), parts, is_whole: true })
 }
 
-/// Returns whether a list of calls has a call with the name and the arguments of `json`.
+/// Returns whether a list has a call with the name and the arguments of `json`.
 fn has_call(calls: &[Value], json: &Value) -> bool {
     let expected = read_call(json, false);
     for json in calls {
@@ -159,7 +159,7 @@ fn no_message(fields: &Fields) -> WireError {
     failed("choices[0].message", "a message of the model", reported_error(fields))
 }
 
-/// Returns the error reported in a response body or, by OpenRouter, in one of its choices.
+/// Returns the error in a response body or, from OpenRouter, in one of its choices.
 pub(super) fn reported_error(fields: &Fields) -> Option<Report> {
     let mut errors = choices(fields).iter().filter_map(|choice| choice.get("error"));
     let in_choice = errors.find(|error| !error.is_null());
@@ -201,8 +201,7 @@ fn is_call(value: &Value) -> bool {
     has("function") || has("custom") || matches!(text(value, "type"), "function" | "custom")
 }
 
-/// Returns the older `function_call` of a message. Some servers write an empty one without a call, which is
-/// ignored.
+/// Returns the older `function_call` of a message. Some servers write an empty one, which is ignored.
 pub(super) fn legacy(message: &Fields) -> Option<&Value> {
     message.get("function_call").filter(|call| call.is_object() && !is_empty(&read_call(call, false)))
 }
@@ -217,8 +216,8 @@ pub(super) fn text_of<'a>(call: &WireCall<'a>) -> Cow<'a, str> {
 
 /// Reads a call, `{id, type, function: {name, arguments}}` or `{id, type, custom: {name, input}}`.
 ///
-/// The older `function_call` has only `{name, arguments}`. `is_cut` states whether the response was cut off
-/// at this call. A custom tool call that a stream cut off has the `status` `incomplete`.
+/// The older `function_call` has only `{name, arguments}`. A custom tool call that a stream cut off has the
+/// `status` `incomplete`.
 pub(super) fn read_call(json: &Value, is_cut: bool) -> WireCall<'_> {
     let (part, is_custom) = match (json.get("function"), json.get("custom")) {
         (Some(function @ Value::Object(_)), _) => (function, false),

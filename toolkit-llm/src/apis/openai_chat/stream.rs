@@ -166,7 +166,7 @@ fn push_message(
 /// Ends the calls of a message and adds them to the events.
 ///
 /// If `all` is `false`, calls with incomplete or no arguments stay open. If generation stopped early
-/// (`is_cut`), the call with the latest piece and the call with the last index may be incomplete.
+/// (`is_cut`), the calls with the latest piece and the last index may be incomplete.
 fn close(message: &mut StreamedMessage, is_cut: bool, all: bool) {
     let parts = &mut message.parts;
     let last = [parts.known.current, parts.last()];
@@ -208,7 +208,7 @@ fn finish_choice(index: u64, message: &mut StreamedMessage) -> Value {
     Value::Object(choice)
 }
 
-/// Returns whether a chunk is an event of another API. Ignoring it would hide a mistake of the caller.
+/// Returns whether a chunk is an event of another API, which would hide a mistake of the caller.
 fn is_of_another_api(fields: &Fields) -> bool {
     let kind = fields.get("type").and_then(Value::as_str).unwrap_or_default();
     !fields.contains_key("choices")

@@ -107,8 +107,7 @@ impl HistoryCodec for OpenAiChat {
     }
 }
 
-/// Reduces the audio of an earlier answer to its id, because the service stores the audio and accepts nothing
-/// else.
+/// Reduces the audio of an earlier answer to its id, because the service accepts nothing else.
 ///
 /// Without an id, the transcript becomes the content of a message that has no text.
 fn write_audio(fields: &mut Fields) {

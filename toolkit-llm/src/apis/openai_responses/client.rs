@@ -1,5 +1,5 @@
-//! The kinds of calls that the program answers: calls of its own tools, and calls of tools that the provider
-//! defines, such as `shell_call`.
+//! The kinds of calls that the program answers: to its own tools, and to tools that the provider defines,
+//! such as `shell_call`.
 //!
 //! A call of a tool that the provider defines becomes a call of an ordinary tool with a fixed name. Its
 //! result becomes an item of the type that the provider expects.
@@ -10,10 +10,10 @@ use crate::json::fields::{Fields, kind, text};
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 
-/// The name of the registry's search tool, which answers the provider's tool search.
+/// The registry's search tool, which answers the provider's tool search.
 pub(super) const SEARCH: &str = "discover_tools";
 
-/// The type of the provider's request for approval of an MCP call.
+/// The type of a request for approval of an MCP call.
 pub(super) const APPROVAL: &str = "mcp_approval_request";
 
 /// The fields of a function call that are repeated in its result.
@@ -21,9 +21,7 @@ pub(crate) const REPEATED: [&str; 2] = ["namespace", "caller"];
 
 #[derive(Debug)]
 pub(crate) struct CallKind {
-    /// The type of the call.
     pub(crate) call: &'static str,
-    /// The type of the result.
     pub(super) output: &'static str,
     /// The type of the tool in a request. Empty for the program's own tools.
     definition: &'static str,
@@ -33,7 +31,6 @@ pub(crate) struct CallKind {
     pub(super) ids: [&'static str; 2],
     /// The field with all arguments, or several fields of one argument each.
     pub(super) arguments: &'static [&'static str],
-    /// The fields of the call that are repeated in its result.
     pub(super) repeated: &'static [&'static str],
     /// Whether a call needs an `id` in requests.
     pub(super) needs_id: bool,
@@ -143,15 +140,14 @@ impl CallKind {
         }
     }
 
-    /// Returns the kind of a call or a result with these extras.
     pub(super) fn of_extras(extras: &ProviderExtras) -> &'static Self {
         let Some(Value::String(kind)) = extras.get(FACTS.name, "type") else { return &FUNCTION_CALL };
         let mut kinds = CLIENT.iter().chain([&CUSTOM_CALL]);
         kinds.find(|known| kind == known.call).unwrap_or(&FUNCTION_CALL)
     }
 
-    /// Returns whether the provider runs a call or a tool of this kind: in a container, with its own tool
-    /// search, or without an approval.
+    /// Returns whether the provider runs a call or a tool: in a container, with its own tool search, or
+    /// without an approval.
     fn is_hosted(&self, json: &Fields) -> bool {
         let setting = |name: &str| json.get(name).and_then(Value::as_str).unwrap_or_default();
         match self.definition {
@@ -171,15 +167,13 @@ pub(super) fn of_call(item: &Fields) -> Option<&'static CallKind> {
     if known.is_hosted(item) { None } else { Some(known) }
 }
 
-/// Returns the kind of the call that a result answers, if the provider defines its tool.
-///
-/// Outputs of tools run by the provider itself have none.
+/// Returns the kind of the call that a result answers, if the provider defines but does not run its tool.
 pub(crate) fn of_output(item: &Value) -> Option<&'static CallKind> {
     let known = CLIENT.iter().find(|known| known.output == text(item, "type"))?;
     if text(item, "execution") == "server" { None } else { Some(known) }
 }
 
-/// Returns the name of the program's tool that runs the calls of `definition`, unless the provider runs them.
+/// Returns the name of the program's tool that runs the calls of `definition`.
 pub(super) fn answered_by(definition: &Value) -> Option<&'static str> {
     let kind = match text(definition, "type") {
         "computer_use_preview" => "computer",

@@ -52,7 +52,7 @@ pub(super) fn text_part(text: &str) -> Value {
 
 /// The form of a result, besides the fields that all results have.
 ///
-/// It is a value, not a function, because what only publishes tools reads the table of calls, too.
+/// It is a value, not a function, because the table of calls is also read to publish tools alone.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum OutputForm {
     Function,
@@ -147,9 +147,8 @@ fn write_patched(item: &mut Fields, result: &ToolResult) -> Option<String> {
 
 /// Writes the output of each command.
 ///
-/// A tool may return the provider's form: a list of objects `{stdout, stderr, outcome}`, or one such object.
-/// Instead of `outcome`, it may have `exit_code`. Any other output becomes the standard output of a command
-/// with exit code 0.
+/// A tool may return the provider's form: `{stdout, stderr, outcome}`, or a list of such objects. `exit_code`
+/// may stand for `outcome`. Any other output is the standard output of a command with exit code 0.
 fn write_shell(item: &mut Fields, result: &ToolResult) -> Option<String> {
     let listed: Option<Vec<Value>> = match only_json(result) {
         Some(Value::Array(list)) => list.iter().map(read_run).collect(),
@@ -228,7 +227,7 @@ fn screenshot(contents: &[Content]) -> Option<Value> {
 /// Writes the answer to a request for approval.
 ///
 /// Only `true`, or an object with `approve: true`, approves the call. An object may have a `reason`. Any
-/// other output becomes the reason for the refusal.
+/// other output is the reason for the refusal.
 fn write_approval(item: &mut Fields, result: &ToolResult) -> Option<String> {
     let answer_text = message(result);
     let answer = serde_json::from_str(&answer_text);

@@ -14,11 +14,11 @@ use serde_json::Value;
 use std::borrow::Cow;
 use toolkit_core::call::ProviderExtras;
 
-/// The fields of a call that are sent back with the call in the next request, or in its result.
+/// The fields of a call that are sent back with the call or in its result.
 ///
-/// The `id` of the item is not sent back unless its kind requires it. Before a call with an item id known to
-/// the service, the service requires the reasoning item ("was provided without its required 'reasoning'
-/// item"). Calls encoded by the program have none.
+/// The `id` of the item is sent back only if its kind requires it. Before a call with an item id known to the
+/// service, the service requires the reasoning item ("was provided without its required 'reasoning' item").
+/// Calls encoded by the program have none.
 const RETURNED: [&str; 6] =
     ["namespace", "caller", "async", "environment", "execution", "pending_safety_checks"];
 
@@ -80,7 +80,7 @@ impl ResponseCodec for OpenAiResponses {
     }
 }
 
-/// Reads a list of items as one message. If generation stopped early (`is_cut`), the last item is incomplete.
+/// Reads a list of items as one message. If generation stopped early (`is_cut`), the last is incomplete.
 fn message(list: &[Value], is_cut: bool) -> ReceivedMessage<'_> {
     ReceivedMessage { is_whole: false, ..ReceivedMessage::from_list(list, is_cut, read_call) }
 }
@@ -110,7 +110,7 @@ fn is_item(value: &Value) -> bool {
 
 /// Returns whether a value is a message in the short form: `role` and `content`, but no type.
 ///
-/// Messages of Chat Completions have both fields, but further fields for their calls.
+/// Messages of Chat Completions have further fields for their calls.
 fn is_short_message(value: &Value, fields: &Fields) -> bool {
     let has_text = list(value, "content").iter().any(|part| text(part, "type") == "output_text");
     let has_content = has_text || value.get("content").is_some_and(Value::is_string);
@@ -119,8 +119,8 @@ fn is_short_message(value: &Value, fields: &Fields) -> bool {
 
 /// Reads an item as a call, unless the provider runs it.
 ///
-/// `is_cut` states whether generation stopped early at this item. Only the arguments of a function call show
-/// whether it is complete. Other calls are complete if their `status` says so.
+/// If generation stopped early (`is_cut`), only the arguments of a function call show whether it is complete.
+/// Other calls are complete if their `status` says so.
 pub(super) fn read_call(json: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     let fields = json.as_object()?;
     let kind = CallKind::of_item(fields)?;
@@ -136,7 +136,7 @@ pub(super) fn read_call(json: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     Some(WireCall { id: id(fields), members, is_custom: kind.call == CUSTOM, is_cut, ..call })
 }
 
-/// Returns the fields of a call that the next request needs for the call or its result.
+/// Returns the fields that the next request needs for the call or its result.
 fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
     let Some(item) = json.as_object() else { return ProviderExtras::default() };
     let Some(kind) = CallKind::of_item(item) else { return ProviderExtras::default() };
@@ -156,8 +156,8 @@ fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
 
 /// Returns the id of a call, from `call_id`, or else from `id`.
 ///
-/// Some servers use a single id for the item and the call, and write it as `id`. Item ids begin with `fc_`
-/// and call ids with `call_`, so the prefix is replaced.
+/// Some servers write a single id as `id` for the item and the call. Item ids begin with `fc_` and call ids
+/// with `call_`, so the prefix is replaced.
 fn id(fields: &Fields) -> Option<Cow<'_, str>> {
     let given = call::id(fields.get("call_id"));
     if given.is_some() {

@@ -58,7 +58,7 @@ impl RepairCodec for OpenAiResponses {
         }
     }
 
-    /// A history with a reference keeps all results, because the referenced item may be a call.
+    /// The referenced item may be a call, so the history keeps all results.
     fn is_reference(&self, item: &Value) -> bool {
         text(item, "type") == "item_reference"
     }
@@ -70,8 +70,7 @@ impl RepairCodec for OpenAiResponses {
 
     /// Removes reasoning that nothing of the model follows.
     ///
-    /// Also removes the `caller` of a call and of its result if the history lacks the program that made the
-    /// call.
+    /// Also removes the `caller` of a call and its result if the program that made the call is missing.
     fn complete_repair(
         &self,
         mut history: Vec<Value>,

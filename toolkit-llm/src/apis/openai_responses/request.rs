@@ -1,7 +1,7 @@
 //! Requests of the Responses API: server state, background answers and encrypted reasoning.
 //!
 //! By default, the provider stores nothing: a response contains the encrypted reasoning, and later requests
-//! send it back. With server state, the provider stores the responses, and requests contain only the new
+//! send it back. With server state, the provider stores the responses, and requests contain only new
 //! messages.
 
 use crate::apis::openai::request::{OPENAI, TIERS, write_effort};
@@ -48,7 +48,7 @@ fn is_of_this_api(native: &NativeMessages) -> bool {
     native.format == super::FACTS.name
 }
 
-/// Returns the JSON of an assistant message, if the provider has stored it and the request can refer to it.
+/// Returns the JSON of an assistant message that the provider has stored and the request can refer to.
 fn stored<'a>(request: &'a ModelRequest, message: &'a Message) -> Option<&'a NativeMessages> {
     let Message::Assistant(answer) = message else { return None };
     let native = answer.native.as_ref()?;
@@ -119,9 +119,8 @@ fn is_reasoning_item(item: &Value) -> bool {
 
 /// Returns the items of a received message for the next request.
 ///
-/// The service refuses a reasoning item without encrypted content that it has not stored. Such an item is
-/// left out. So are the ids of all later items: for a known id, the service would require the missing
-/// reasoning.
+/// The service refuses reasoning without encrypted content that it has not stored, so this is left out. So
+/// are the ids of all later items: for a known id, the service would require the missing reasoning.
 fn resent(request: &ModelRequest, native: &NativeMessages) -> Vec<Value> {
     if native.response_id.is_some() && request.options.server_state.is_some() {
         return native.messages.clone();

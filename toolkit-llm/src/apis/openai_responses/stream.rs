@@ -96,8 +96,8 @@ impl PartCodec for OpenAiResponses {
         item::close(item, if is_complete { "completed" } else { "incomplete" });
     }
 
-    /// Sets blank arguments of a complete call to `{}`, as the service does. Otherwise, the call would look
-    /// cut off.
+    /// Sets blank arguments of a complete call to `{}`, as the service does. Otherwise, it would look cut
+    /// off.
     fn settle(&self, call: &mut Value) {
         let Some(read) = read_call(call, false) else { return };
         if read.is_blank() && !read.is_cut && read.name == text(call, "name") {
@@ -182,9 +182,9 @@ fn no_response(path: &str, error: Option<Report>) -> WireError {
     error.unwrap_or_else(|| Report::new("it gave no reason")).into_error(path, "a response")
 }
 
-/// Applies the final response, whose items take precedence over earlier items.
+/// Applies the final response, whose items take precedence.
 ///
-/// Some servers leave items out of it. The items received earlier are then kept.
+/// Items that some servers leave out of it are kept.
 fn end(stream: &mut Assembly, status: &str, event: &Fields) {
     set_response(stream, event);
     let known = stream.body.get("status").and_then(Value::as_str);
@@ -226,8 +226,8 @@ fn close_all(stream: &mut Assembly) {
             item.position = number as u64;
         }
     }
-    // If the final response lists items, it lists an item known only from fragments under another id. Such
-    // fragments are removed, except those of a call, which may belong to a listed call without arguments.
+    // If the final response lists items, it has items known only from fragments under another id. These are
+    // removed, except calls, whose fragments may belong to a listed call without arguments.
     parts.arrange(|item| !is_ordered || !item.json.is_null() || item.key.kind == FUNCTION);
     for number in 0..parts.len() {
         parts.seal(number, is_complete);

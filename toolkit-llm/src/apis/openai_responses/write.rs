@@ -61,8 +61,8 @@ impl DefinitionCodec for OpenAiResponses {
 
     /// Removes the definition of the program's tool that `tool` replaces.
     ///
-    /// A tool search that the program runs keeps its description and parameters. The tools of a namespace are
-    /// added to an existing entry of the same name.
+    /// A tool search that the program runs gets the removed description and parameters. The tools of a
+    /// namespace join an existing entry of the same name.
     fn hosted_entry(&self, tool: &Value, entries: &mut Vec<Value>) -> Option<Value> {
         if text(tool, "type") == NAMESPACE && join_namespace(tool, entries) {
             return None;
@@ -185,8 +185,7 @@ impl HistoryCodec for OpenAiResponses {
         item.into()
     }
 
-    /// Copies a received item into the next request. No server accepts an item with neither type nor role, so
-    /// it is dropped.
+    /// Drops an item with neither type nor role, which no server accepts.
     fn write_part(&self, item: &Value) -> Option<Value> {
         let fields = item.as_object()?;
         if kind(fields).is_none() && !fields.contains_key("role") {
@@ -208,7 +207,7 @@ impl HistoryCodec for OpenAiResponses {
 
     /// Encodes the text as a message item, followed by the calls.
     ///
-    /// The item has the short form, `role` and `content`, because the long form requires an id.
+    /// The long form of the item would require an id.
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
         let mut items = Vec::with_capacity(calls.len() + 1);
         if !text.is_empty() {

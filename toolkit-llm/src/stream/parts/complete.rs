@@ -57,8 +57,8 @@ impl Parts {
 
     /// Returns the JSON of the parts, sorted by position.
     ///
-    /// If generation stopped early (`is_cut`) and the last part is a complete call, its arguments are written
-    /// as text. Otherwise, the call would look cut off.
+    /// If generation stopped early (`is_cut`), the arguments of a complete call at the end are written as
+    /// text. Otherwise, it would look cut off.
     pub(crate) fn take_json(&mut self, is_cut: bool) -> Vec<Value> {
         self.arrange(|part| !part.returned.is_dropped);
         if is_cut

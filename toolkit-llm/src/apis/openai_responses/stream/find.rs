@@ -65,7 +65,6 @@ fn is_apart(known: &PartKey<String>, key: &PartKey<&str>) -> bool {
     known.is_elsewhere(key) && !known.is_same_call(key)
 }
 
-/// Returns whether the item at a place of the event may be the item of the event.
 fn fits(parts: &Parts, number: usize, key: &PartKey<&str>, is_begin: bool) -> bool {
     let part = &parts[number];
     if part.key.is_other_kind(key) {
@@ -109,8 +108,8 @@ fn has_other_call(parts: &Parts, number: usize, key: &PartKey<&str>) -> bool {
 
 /// Returns the index in `parts` of an item in the final response, found by its ids, or else by its position.
 ///
-/// Items already matched with another item of the final response are skipped. Some servers give the calls new
-/// ids there. A streamed call whose id is not `listed` is then found by its name and its arguments.
+/// Items matched before are skipped. Some servers give the calls new ids there: a streamed call whose id is
+/// not `listed` is found by its name and its arguments.
 pub(super) fn find_listed(
     parts: &Parts,
     key: &PartKey<&str>,
