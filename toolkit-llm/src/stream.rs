@@ -1,5 +1,4 @@
-//! Streamed responses: the events in the bytes, the pieces in the events, and the parts to which the pieces
-//! belong.
+//! Streamed responses: the events in the bytes, the pieces in the events, and their parts.
 
 pub(crate) mod assembly;
 mod event;

@@ -35,7 +35,9 @@ pub(crate) trait ChatResponse {
     fn check_content(message: &Fields, path: &str) -> Result<(), WireError>;
 }
 
-/// The `tool` messages of an API. All images of a turn follow them in one user message.
+/// The `tool` messages of an API.
+///
+/// All images of a turn follow them in one user message.
 pub(crate) trait ToolMessages: Api + HistoryCodec {
     fn tool_message(result: &ToolResult, id: &str, names: &WireNames) -> Value;
 }

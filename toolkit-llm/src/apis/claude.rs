@@ -2,8 +2,9 @@
 
 use crate::request::RequestBuilder;
 
-/// Removes the sampling options that the model refuses. `paths` lead to `temperature` and `top_p` in the
-/// body.
+/// Removes the sampling options that the model refuses.
+///
+/// `paths` lead to `temperature` and `top_p` in the body.
 ///
 /// Claude 4.7 and later refuse both: "`temperature` is deprecated for this model". From Claude 4.1 on, the
 /// service refuses both together: "`temperature` and `top_p` cannot both be specified for this model".
@@ -30,7 +31,9 @@ fn claude_version(model: &str) -> Option<(u32, u32)> {
     Some((major, minor))
 }
 
-/// Returns the number in a part of a name. A longer number is a date.
+/// Returns the number in a part of a name.
+///
+/// A longer number is a date.
 fn short_number(part: &str) -> Option<u32> {
     if part.len() <= 2 { part.parse().ok() } else { None }
 }

@@ -23,7 +23,9 @@ pub(crate) const PARALLEL: &str = "parallel_tool_calls";
 pub(crate) enum Form {
     /// `{type: function, function: {name}}`, as in Chat Completions.
     Nested,
-    /// `{type: function, name}`, as in Responses. Parsing also accepts the nested form.
+    /// `{type: function, name}`, as in Responses.
+    ///
+    /// Parsing also accepts the nested form.
     Flat,
 }
 
@@ -57,7 +59,7 @@ impl<C: Api + OpenAi> ChoiceCodec for C {
     }
 }
 
-/// An API whose tools are all functions in the nested form, with only the common fields.
+/// An API whose tools are all nested functions with only the common fields.
 pub(crate) trait PlainFunctions: Sync {}
 
 impl<C: Api + PlainFunctions> DefinitionCodec for C {
@@ -74,7 +76,7 @@ pub(crate) fn function_call(fields: Fields, name: String, arguments: impl Into<V
     nested_call(fields, "function", [("name", name.into()), ("arguments", arguments.into())])
 }
 
-/// Writes a call in the nested form: sets `members` of the object `kind`, and keeps its others.
+/// Writes a call in the nested form: sets `members` of the object `kind`.
 pub(crate) fn nested_call(mut fields: Fields, kind: &str, members: [(&str, Value); 2]) -> Value {
     let mut call = match fields.get_mut(kind).map(Value::take) {
         Some(Value::Object(call)) => call,
@@ -87,7 +89,7 @@ pub(crate) fn nested_call(mut fields: Fields, kind: &str, members: [(&str, Value
     fields.into()
 }
 
-/// Returns the fields of a call and of its `function` that are not in `known`, to be sent back.
+/// Returns the fields of a call and of its `function` that are not in `known`.
 pub(crate) fn unknown_of_function(json: &Value, known: &[&str]) -> Fields {
     let mut extras = unknown(json, known);
     if let Some(function) = extras.shift_remove("function") {
@@ -116,7 +118,9 @@ impl Form {
         self.write(kind, [("name".to_owned(), names.spell(name).into())])
     }
 
-    /// Encodes a definition. Returns the type of the tool and its fields.
+    /// Encodes a definition.
+    ///
+    /// Returns the type of the tool and its fields.
     pub(crate) fn encode_tool(self, encoder: &mut DefinitionEncoder<'_>) -> (&'static str, Fields) {
         let definition = encoder.definition;
         let kind = if definition.kind == ToolKind::Function { "function" } else { "custom" };

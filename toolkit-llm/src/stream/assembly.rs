@@ -71,7 +71,7 @@ impl Assembly {
         parts.take_json(reason.is_some() && is_cut)
     }
 
-    /// Returns a copy with the complete parts that earlier copies lack, up to the last complete call.
+    /// Returns a copy with the parts up to the last complete call that earlier copies lack.
     pub(crate) fn take_complete(&mut self) -> Self {
         let mut messages = BTreeMap::new();
         for (index, message) in &mut self.messages {

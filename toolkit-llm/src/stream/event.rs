@@ -66,7 +66,7 @@ pub enum StreamEvent {
     /// otherwise, the counts of the response apply.
     #[cfg(feature = "model")]
     Usage(Usage),
-    /// The complete response, with all calls returned before: the last event of a `ModelStream`.
+    /// The complete response, with all calls: the last event of a `ModelStream`.
     #[cfg(feature = "model")]
     Done(Box<ModelResponse>),
 }

@@ -11,10 +11,10 @@ const PRELUDE: usize = 12;
 
 const CHECKSUM: usize = 4;
 
-/// Decodes the events in the bytes of a response, whose first byte after white space tells the encoding.
+/// Decodes the events in the bytes of a response.
 ///
-/// A binary event stream begins with a zero byte, of the length of its first message, and a list in JSON with
-/// `[`. Neither text nor an object does.
+/// The first byte after white space tells the encoding. A binary event stream begins with a zero byte, of the
+/// length of its first message, and a list in JSON with `[`. Neither a server-sent event nor an object does.
 #[derive(Debug, Default)]
 pub(crate) enum EventDecoder {
     #[default]
@@ -25,7 +25,9 @@ pub(crate) enum EventDecoder {
 }
 
 impl EventDecoder {
-    /// Processes the next bytes. Returns the JSON of each event completed by them.
+    /// Processes the next bytes.
+    ///
+    /// Returns the JSON of each event completed by them.
     ///
     /// # Errors
     /// A description of the expected value, if the bytes contain something else.
@@ -46,7 +48,7 @@ impl EventDecoder {
         }
     }
 
-    /// Returns the last event of a text that ended without an empty line after it.
+    /// Returns the last event of a text without an empty line at its end.
     pub(crate) fn finish(&mut self) -> Option<String> {
         match self {
             Self::Text(decoder) => decoder.finish(),
@@ -55,12 +57,14 @@ impl EventDecoder {
     }
 }
 
-/// Decodes a list of JSON objects, as Gemini sends its events without `alt=sse`.
+/// Decodes a list of JSON objects, which Gemini sends without `alt=sse`.
 #[derive(Debug, Default)]
 pub(crate) struct Elements {
     received: Vec<u8>,
     scanner: ObjectScanner,
-    /// Whether a value other than an object has arrived. Nothing more is then decoded.
+    /// Whether a value other than an object has arrived.
+    ///
+    /// Nothing more is then decoded.
     is_damaged: bool,
 }
 
@@ -95,7 +99,9 @@ impl Elements {
 #[derive(Debug, Default)]
 pub(crate) struct EventMessages {
     received: Vec<u8>,
-    /// Whether a message was damaged. The start of the next message is then unknown.
+    /// Whether a message was damaged.
+    ///
+    /// The start of the next message is then unknown.
     is_damaged: bool,
 }
 
@@ -127,7 +133,7 @@ impl EventMessages {
     }
 }
 
-/// Reads the message at the beginning of `bytes`: its length, and the JSON of an event.
+/// Reads the first message in `bytes`: its length, and the JSON of an event.
 ///
 /// Returns `None` if the message is incomplete.
 fn message(bytes: &[u8]) -> Result<Option<(Option<String>, usize)>, &'static str> {
@@ -169,7 +175,9 @@ fn header<'a>(headers: &[(&str, &'a str)], name: &str) -> Option<&'a str> {
     None
 }
 
-/// An iterator over the headers with string values. It ends at a damaged header.
+/// An iterator over the headers with string values.
+///
+/// It ends at a damaged header.
 struct Headers<'a>(&'a [u8]);
 
 impl<'a> Headers<'a> {

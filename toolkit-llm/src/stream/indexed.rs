@@ -12,7 +12,9 @@ use serde_json::{Value, json};
 #[derive(Debug)]
 pub(crate) enum Receiver {
     Open(usize),
-    /// The part has not begun. It has this index of the provider.
+    /// The part has not begun.
+    ///
+    /// It has this index of the provider.
     New(Option<u64>),
     Ended,
 }
@@ -24,8 +26,7 @@ impl Assembly {
 }
 
 impl Parts {
-    /// Returns the number of the part with the provider's index `index`, or of the latest part without an
-    /// index.
+    /// Returns the part with the provider's index `index`, or the latest part.
     pub(crate) fn at_index(&self, index: Option<u64>) -> Option<usize> {
         match index {
             Some(index) => self.known.by_index.get(&index).copied(),
@@ -33,7 +34,9 @@ impl Parts {
         }
     }
 
-    /// Begins a part with the provider's index `index`, and announces a call. Returns its number.
+    /// Begins a part with the provider's index `index`, and announces a call.
+    ///
+    /// Returns its number.
     ///
     /// An earlier part with this index ends, unless it is the same call.
     pub(crate) fn begin_at(&mut self, index: Option<u64>, json: Value) -> usize {
@@ -66,7 +69,6 @@ impl Parts {
         has_same_id || part.name == call.name && self.awaits_arguments(number)
     }
 
-    /// Adds the arguments with which a call began again, if it has none.
     fn fill_arguments(&mut self, number: usize, json: &Value) {
         let Some(call) = self.codec.part_call(json) else { return };
         let Some(input) = call.input else { return };

@@ -3,14 +3,19 @@
 use crate::json::fields::Fields;
 use serde_json::{Value, json};
 
-/// The maximum nesting depth of merged values. Deeper values are replaced.
+/// The maximum nesting depth of merged values.
+///
+/// Deeper values are replaced.
 const DEEPEST: usize = 32;
 
-/// The number of elements at the end of a list in which an `index` is searched. Streams have few open parts.
+/// The number of elements at the end of a list among which an `index` is searched.
+///
+/// Streams have few open parts.
 const OPEN_PARTS: usize = 64;
 
-/// The fields with strings received in pieces. Other strings are replaced, because servers repeat them in
-/// each delta.
+/// The fields with strings received in pieces.
+///
+/// Other strings are replaced, because servers repeat them in each delta.
 const GROWING: [&str; 10] = [
     "content",
     "text",

@@ -16,10 +16,12 @@ pub(crate) trait PartCodec: Api + fmt::Debug + Sync {
     /// Reads a part as a call.
     fn part_call<'a>(&self, part: &'a Value) -> Option<WireCall<'a>>;
 
-    /// Writes the pieces of a part into its JSON. If `is_complete` is `false`, the part was cut off.
+    /// Writes the pieces of a part into its JSON.
+    ///
+    /// If `is_complete` is `false`, the part was cut off.
     fn seal(&self, _part: &mut StreamedPart, _is_complete: bool) {}
 
-    /// Changes the JSON of a complete call just before the call is returned.
+    /// Changes the JSON of a complete call before its return.
     fn settle(&self, _call: &mut Value) {}
 
     /// Reads a part of a hosted tool: a call or an output.
@@ -28,9 +30,10 @@ pub(crate) trait PartCodec: Api + fmt::Debug + Sync {
     }
 }
 
-/// The id and type of an item, and the id of its call, which identify a part. Empty strings are missing.
+/// What identifies a part: the ids of its item and call, its index and its type.
 ///
-/// Some servers omit some of the fields, and some repeat a value for several parts.
+/// Some servers omit some of the fields, which are then empty strings, and some repeat a value for several
+/// parts.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct PartKey<S> {
     pub(crate) item: S,
@@ -46,7 +49,9 @@ pub(crate) struct Place {
     pub(crate) field: &'static str,
     /// The index of the block in the list.
     pub(crate) index: u64,
-    /// The type of the block. Empty if the field contains the text itself.
+    /// The type of the block.
+    ///
+    /// Empty if the field contains the text itself.
     pub(crate) block: &'static str,
     pub(crate) text: &'static str,
 }
@@ -55,21 +60,24 @@ pub(crate) struct Place {
 #[derive(Debug, Default, Clone)]
 pub(crate) struct StreamedPart {
     pub(crate) key: PartKey<String>,
-    /// The position among the parts of the message, by which they are sorted at the end.
+    /// The position by which the parts of the message are sorted at the end.
     pub(crate) position: u64,
-    /// The part in the provider's JSON, complete once the part is done. `null` if only fragments have
-    /// arrived.
+    /// The part in the provider's JSON, complete once the part is done.
+    ///
+    /// `null` if only fragments have arrived.
     pub(crate) json: Value,
     /// The name of the tool, if the part is a call.
     pub(crate) name: String,
     /// The arguments received in pieces, until the part is done.
     pub(crate) text: ScannedText,
-    /// The texts received in pieces, in APIs in which a part may have several texts.
+    /// The texts received in pieces, if a part may have several texts.
     pub(crate) texts: BTreeMap<Place, String>,
     /// The arguments of an unfinished part that have arrived as pairs of a path and a value.
     pub(crate) paths: Option<Box<PathArguments>>,
     pub(crate) is_custom: bool,
-    /// Whether empty arguments or free text are known to be complete, by their pieces or an announced end.
+    /// Whether empty arguments or free text are known to be complete.
+    ///
+    /// Their pieces have arrived, or their end was announced.
     pub(crate) has_pieces: bool,
     pub(crate) is_done: bool,
     pub(crate) is_listed: bool,
@@ -78,18 +86,22 @@ pub(crate) struct StreamedPart {
 
 #[derive(Debug, Default, Clone)]
 pub(super) struct ReturnedPart {
-    /// Whether the part is a call that repeats another or has no name. It is not in the response.
+    /// Whether the part is a call that repeats another or has no name.
+    ///
+    /// It is not in the response.
     pub(super) is_dropped: bool,
     pub(super) is_announced: bool,
     pub(super) id: Option<CallId>,
     /// The number of bytes of the arguments that were returned in events.
     pub(super) shown: usize,
     pub(super) is_counted: bool,
-    /// The call as it was returned. Later pieces do not change it.
+    /// The call as it was returned.
+    ///
+    /// Later pieces do not change it.
     pub(super) call: Option<ToolCall>,
 }
 
-/// Arguments received in pieces, with the scanner that looks for the end of their JSON object.
+/// Arguments received in pieces, with the scanner for the end of their JSON object.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct ScannedText {
     text: String,
@@ -145,8 +157,9 @@ impl PartKey<String> {
 }
 
 impl StreamedPart {
-    /// Appends a piece to the arguments. An object after an empty object replaces it: some servers send `{}`
-    /// first.
+    /// Appends a piece to the arguments.
+    ///
+    /// An object after an empty object replaces it: some servers send `{}` first.
     pub(crate) fn append(&mut self, piece: &str) {
         if self.is_complete() && self.text.trim() == "{}" && piece.trim_start().starts_with('{') {
             self.text = ScannedText::default();
@@ -159,7 +172,9 @@ impl StreamedPart {
         !self.is_custom && self.text.scan.is_open()
     }
 
-    /// Returns whether the arguments so far are a complete object. The end of free text cannot be recognised.
+    /// Returns whether the arguments so far are a complete object.
+    ///
+    /// The end of free text cannot be recognised.
     pub(crate) fn is_complete(&self) -> bool {
         !self.is_custom && self.text.scan.is_complete()
     }

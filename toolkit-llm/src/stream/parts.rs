@@ -27,7 +27,7 @@ pub(crate) struct Parts {
     /// The position for the next part, after the last part.
     pub(crate) next: u64,
     pub(crate) known: KnownParts,
-    /// The calls with incomplete arguments, in APIs in which most calls are complete from the start.
+    /// The calls with incomplete arguments, in APIs in which few calls have them.
     pub(crate) open: Vec<usize>,
     order: CallOrder,
     known_calls: KnownCalls,
@@ -41,7 +41,9 @@ pub(crate) struct Parts {
 /// The numbers of the parts by what identifies them.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct KnownParts {
-    /// The latest part with each item id. `by_index` and `by_call` are the same for indices and call ids.
+    /// The latest part with each item id.
+    ///
+    /// `by_index` and `by_call` are the same for indices and call ids.
     pub(crate) by_item: HashMap<String, usize>,
     pub(crate) by_index: HashMap<u64, usize>,
     pub(crate) by_call: HashMap<String, usize>,
@@ -52,7 +54,7 @@ pub(crate) struct KnownParts {
 /// The numbers of the parts that are not returned yet.
 #[derive(Debug, Default, Clone)]
 struct CallOrder {
-    /// The ended calls with free text or no arguments, which look the same whether they are complete or not.
+    /// The ended calls with free text or no arguments, which may be cut off unnoticed.
     held: Vec<usize>,
     /// The complete calls that wait for an earlier one, in APIs that find the call of a result by its
     /// position.
@@ -87,7 +89,7 @@ impl Parts {
         self.parts.len().checked_sub(1)
     }
 
-    /// Returns the part with the highest position, except parts that are not in the response.
+    /// Returns the part with the highest position that is in the response.
     pub(crate) fn last(&self) -> Option<usize> {
         let mut last = None;
         for (number, part) in self.parts.iter().enumerate() {
@@ -131,7 +133,6 @@ impl Parts {
         }
     }
 
-    /// Adds the event for a piece of text or reasoning, unless the piece is empty.
     pub(crate) fn say(&mut self, is_reasoning: bool, text: &str) {
         self.add_text(if is_reasoning { StreamEvent::Reasoning } else { StreamEvent::Text }, text);
     }
@@ -160,15 +161,15 @@ impl Parts {
         }
     }
 
-    /// Stops the events with arguments of a call, because the returned arguments were replaced.
+    /// Stops the events with arguments of a call whose returned arguments were replaced.
     pub(crate) fn stop_arguments(&mut self, number: usize) {
         self.parts[number].returned.shown = usize::MAX;
     }
 
-    /// Adds the event for the start of a call, with its final name and id. Does nothing without a name or the
-    /// second time.
+    /// Adds the event for the start of a call, with its final name and id.
     ///
-    /// A call with the id of an earlier call may be the same call, so it is announced when it has ended.
+    /// Does nothing without a name or the second time. A call with the id of an earlier call may be the same
+    /// call, so it is announced when it has ended.
     pub(crate) fn announce(&mut self, number: usize) {
         let Self { codec, seed, ids, parts, events, .. } = self;
         let part = &mut parts[number];
@@ -190,14 +191,16 @@ impl Parts {
         self.say_arguments(number, false);
     }
 
-    /// Ends a part. If the part is a call, the call is returned or held back.
+    /// Ends a part.
+    ///
+    /// If the part is a call, the call is returned or held back.
     pub(crate) fn end(&mut self, number: usize) {
         self.seal(number, true);
         self.show_hosted(number);
         self.hold_or_yield(number);
     }
 
-    /// Adds the event for a complete part of a hosted tool: its call, together with an output.
+    /// Adds the event for a complete part of a hosted tool: its call with any output.
     pub(crate) fn show_hosted(&mut self, number: usize) {
         let part = &self.parts[number];
         if part.returned.is_announced {
@@ -225,7 +228,9 @@ impl Parts {
         }
     }
 
-    /// Completes the JSON of a part, unless it is done. Returns whether the part was open before.
+    /// Completes the JSON of a part, unless it is done.
+    ///
+    /// Returns whether the part was open before.
     pub(crate) fn seal(&mut self, number: usize, is_complete: bool) -> bool {
         self.say_arguments(number, true);
         let Self { codec, parts, .. } = self;
@@ -237,7 +242,9 @@ impl Parts {
         is_open
     }
 
-    /// Marks a call without arguments, or with free text, as cut off. The call is then refused.
+    /// Marks a call without arguments, or with free text, as cut off.
+    ///
+    /// The call is then refused.
     pub(crate) fn cut(&mut self, number: usize) {
         if !self.may_be_cut(number) || self[number].is_yielded() {
             return;
@@ -249,10 +256,9 @@ impl Parts {
         }
     }
 
-    /// Returns whether the part is a call with no arguments or with free text, which may be cut off
-    /// unnoticed.
+    /// Returns whether the part is a call that may be cut off unnoticed.
     ///
-    /// Services that stream arguments as an object send it complete.
+    /// It has no arguments or free text. Services that stream arguments as an object send it complete.
     fn may_be_cut(&self, number: usize) -> bool {
         let part = &self[number];
         if part.has_pieces {
@@ -303,14 +309,13 @@ impl Parts {
         if blank.next().is_none() { first } else { None }
     }
 
-    /// Opens a call again that was held back, because further arguments have arrived.
+    /// Opens a held call again, because further arguments have arrived.
     pub(crate) fn reopen(&mut self, number: usize) {
         self.order.held.retain(|held| *held != number);
         self[number].is_done = false;
     }
 
-    /// Returns the part for arguments: the open call `known`, or else the call found by
-    /// [`adopt`](Self::adopt).
+    /// Returns the open call `known`, or else the call found by [`adopt`](Self::adopt).
     pub(crate) fn receiver(&mut self, known: Option<usize>) -> Option<usize> {
         match known {
             Some(number) if !self[number].is_done => known,

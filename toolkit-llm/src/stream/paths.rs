@@ -5,7 +5,9 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// The maximum number of steps in a path. JSON parsers stop at a similar depth.
+/// The maximum number of steps in a path.
+///
+/// JSON parsers stop at a similar depth.
 const DEEPEST: usize = 100;
 
 /// The arguments of one call, as far as they have been received.
@@ -19,7 +21,7 @@ pub(crate) struct PathArguments {
 }
 
 impl PathArguments {
-    /// Sets the value at `path`, or appends it if the earlier piece stated that its string continues.
+    /// Sets the value at `path`, or appends it to a string that continues.
     ///
     /// `goes_on` states whether the string continues in a later piece.
     pub(crate) fn add(&mut self, path: Option<&str>, value: Option<Value>, goes_on: bool) {
@@ -65,8 +67,7 @@ impl PathArguments {
     }
 }
 
-/// Returns the value at `path`, creating missing objects and lists, unless another kind of value is in the
-/// way.
+/// Returns the value at `path`, creating missing objects and lists, or `None` if it does not fit.
 fn place<'a>(args: &'a mut Value, path: &str) -> Option<&'a mut Value> {
     let mut place = args;
     for step in steps(path)? {
@@ -99,7 +100,9 @@ enum Step<'a> {
     Element(usize),
 }
 
-/// Splits a path to a single location into its steps: `.name`, `['name']`, `["name"]` and `[0]` (RFC 9535).
+/// Splits a path to a single location into its steps (RFC 9535).
+///
+/// A step is `.name`, `['name']`, `["name"]` or `[0]`.
 fn steps(path: &str) -> Option<Vec<Step<'_>>> {
     let mut rest = path.strip_prefix('$')?;
     let mut steps = Vec::new();
@@ -124,8 +127,9 @@ fn steps(path: &str) -> Option<Vec<Step<'_>>> {
     Some(steps)
 }
 
-/// Parses the step at the beginning of `inside`, the text after an opening bracket. Returns the remaining
-/// path, too.
+/// Parses the step after an opening bracket.
+///
+/// Returns the remaining path, too.
 fn bracket(inside: &str) -> Option<(Step<'_>, &str)> {
     let Some(quote) = inside.chars().next().filter(|c| matches!(c, '\'' | '"')) else {
         let (index, after) = inside.split_once(']')?;

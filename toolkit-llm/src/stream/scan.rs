@@ -24,7 +24,9 @@ pub(crate) enum Text {
 }
 
 impl ObjectScanner {
-    /// Scans the next piece by bytes. No byte of a character beyond ASCII equals a bracket or a quote.
+    /// Scans the next piece by bytes.
+    ///
+    /// No byte of a character beyond ASCII equals a bracket or a quote.
     pub(crate) fn push(&mut self, piece: &str) {
         for byte in piece.bytes() {
             self.push_byte(byte);

@@ -10,7 +10,6 @@ pub(crate) const LONGEST: usize = 64 << 20;
 /// The beginnings of the lines of a server-sent event.
 const FIELDS: [&[u8]; 5] = [b"data", b"event", b"id", b"retry", b":"];
 
-/// The value expected in place of an event that is longer than [`LONGEST`].
 pub(crate) const TOO_LONG: &str = "an event of at most 64 MiB";
 
 /// Decodes the events in the bytes of a response, which may be split anywhere.
@@ -20,7 +19,9 @@ pub(crate) const TOO_LONG: &str = "an event of at most 64 MiB";
 pub(crate) struct SseDecoder {
     line: Vec<u8>,
     data: Option<Vec<u8>>,
-    /// A JSON object that goes on in the next line. Google writes an error in lines, also after events.
+    /// A JSON object that goes on in the next line.
+    ///
+    /// Google writes an error in lines, also after events.
     object: Vec<u8>,
     scanner: ObjectScanner,
     after_carriage_return: bool,
@@ -28,7 +29,9 @@ pub(crate) struct SseDecoder {
 }
 
 impl SseDecoder {
-    /// Processes the next bytes. Returns the `data` of each event completed by them.
+    /// Processes the next bytes.
+    ///
+    /// Returns the `data` of each event completed by them.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, &'static str> {
         let mut events = Vec::new();
         for part in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -53,7 +56,7 @@ impl SseDecoder {
         Ok(events)
     }
 
-    /// Returns the last event of a response that ended without an empty line, as some servers end it.
+    /// Returns the last event, which some servers end without an empty line.
     pub(crate) fn finish(&mut self) -> Option<String> {
         let completed = self.end_line();
         completed.or_else(|| self.data.take().map(text))
@@ -91,7 +94,9 @@ impl SseDecoder {
         None
     }
 
-    /// Adds a line to the object. Returns the object at its end.
+    /// Adds a line to the object.
+    ///
+    /// Returns the object at its end.
     fn push_object(&mut self, line: &[u8]) -> Option<String> {
         for byte in line.iter().chain(b"\n") {
             self.scanner.push_byte(*byte);

@@ -35,7 +35,9 @@ pub(super) fn text_block(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
-/// Encodes one [`Content`]. An image block has no name, so a text block with it comes first.
+/// Encodes one [`Content`].
+///
+/// An image block has no name, so a text block with it comes first.
 pub(super) fn blocks(content: &Content) -> Vec<Value> {
     let encoded = if let Content::Json(json) = content {
         native(json)
@@ -70,7 +72,9 @@ fn native(json: &JsonText) -> Option<Value> {
     if is_native { Some(block) } else { None }
 }
 
-/// Encodes an accepted media item. Returns `None` if no content can be sent.
+/// Encodes an accepted media item.
+///
+/// Returns `None` if no content can be sent.
 fn block(kind: MediaKind, media: &Media) -> Option<Value> {
     let is_image = kind == MediaKind::Image;
     let media_type = canonical(&media.media_type);
@@ -95,8 +99,9 @@ pub(super) fn is_readable(kind: MediaKind, media: &Media) -> bool {
     block(kind, media).is_some()
 }
 
-/// Returns the text in the bytes of a file, or `None` if it has no other text. Invalid UTF-8 becomes
-/// `U+FFFD`.
+/// Returns the text of a file, if it has any.
+///
+/// Invalid UTF-8 becomes `U+FFFD`.
 fn plain(data: &str) -> Option<String> {
     let text = String::from_utf8_lossy(&decode(data)?).into_owned();
     if is_blank(&text.replace(char::REPLACEMENT_CHARACTER, "")) { None } else { Some(text) }

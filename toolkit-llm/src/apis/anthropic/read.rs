@@ -13,7 +13,7 @@ use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 
 impl ResponseCodec for Anthropic {
-    /// Finds the content blocks in a response body, a message, a list of content blocks, or a single block.
+    /// Finds the blocks in a response body, a message, a list of blocks, or a block.
     fn read<'a>(&self, payload: &'a Value) -> Result<DecodedPayload<'a>, WireError> {
         let message = match payload {
             Value::Array(blocks) => content(blocks, "", false, false)?,
@@ -95,7 +95,7 @@ fn message<'a>(fields: &'a Fields, message: &Value) -> Result<ReceivedMessage<'a
 
 /// Reads a list of content blocks, including damaged and unknown ones.
 ///
-/// At least one block must be known, or `is_certain` state that the list belongs to this API.
+/// At least one block must be known, unless `is_certain` states that the list belongs to this API.
 fn content<'a>(
     list: &'a [Value],
     path: &str,
@@ -128,7 +128,7 @@ pub(crate) fn is_block(value: &Value) -> bool {
 /// All other fields, such as `caller` and `toolset_name`, become provider extras.
 const KNOWN: [&str; 4] = ["type", "id", "name", "input"];
 
-/// Returns whether a content block is a tool call that the program has to run.
+/// Returns whether a content block is a tool call for the program.
 ///
 /// Calls of the type `server_tool_use` run at the service. A block without a type counts as a damaged call,
 /// so that no call is lost.

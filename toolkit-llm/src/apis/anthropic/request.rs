@@ -94,7 +94,7 @@ fn is_of_this_api(native: &NativeMessages) -> bool {
     native.format == super::FACTS.name
 }
 
-/// Sets `cache_control` on the last tool or content block before each cache point.
+/// Sets `cache_control` before each cache point, on a tool or content block.
 fn write_cache(builder: &mut RequestBuilder<'_>, cache: &PromptCache) -> CacheSupport {
     let marker = with_lifetime(json!({"type": "ephemeral"}), cache);
     if cache.points.is_empty() {
@@ -113,12 +113,16 @@ fn write_cache(builder: &mut RequestBuilder<'_>, cache: &PromptCache) -> CacheSu
     CacheSupport { key: false, lifetime: true, points: true }
 }
 
-/// Returns the last tool that is not deferred. The API refuses cache points on deferred tools.
+/// Returns the last tool that is not deferred.
+///
+/// The API refuses cache points on deferred tools.
 fn last_tool(body: &mut Fields) -> Option<&mut Value> {
     body.get_mut("tools")?.as_array_mut()?.iter_mut().rfind(|tool| tool["defer_loading"] != true)
 }
 
-/// Returns the last content block that accepts a cache point. A string becomes a text block.
+/// Returns the last content block that accepts a cache point.
+///
+/// A string becomes a text block.
 fn last_block(content: &mut Value) -> Option<&mut Value> {
     if let Value::String(text) = content {
         *content = json!([{"type": "text", "text": std::mem::take(text)}]);
@@ -126,7 +130,9 @@ fn last_block(content: &mut Value) -> Option<&mut Value> {
     content.as_array_mut()?.iter_mut().rfind(|block| accepts_cache_point(block))
 }
 
-/// Returns whether a content block accepts a cache point. The API refuses them on thinking and on empty text.
+/// Returns whether a content block accepts a cache point.
+///
+/// The API refuses them on thinking and on empty text.
 fn accepts_cache_point(block: &Value) -> bool {
     match block["type"].as_str() {
         Some("thinking" | "redacted_thinking") => false,

@@ -121,7 +121,9 @@ fn begin(parts: &mut Parts, index: Option<u64>, mut block: Value) -> usize {
     number
 }
 
-/// Returns the block with a type. A block without a type must be a call.
+/// Returns the block with a type.
+///
+/// A block without a type must be a call.
 fn typed(block: &Value) -> Option<Value> {
     let mut fields = block.as_object()?.clone();
     if !fields.get("type").is_some_and(Value::is_string) {
@@ -133,7 +135,6 @@ fn typed(block: &Value) -> Option<Value> {
     Some(fields.into())
 }
 
-/// Returns whether a block is a call, also of a tool that the service runs itself.
 fn is_any_call(block: &Value) -> bool {
     text(block, "type").ends_with("tool_use")
 }

@@ -29,8 +29,9 @@ pub(super) fn remove(
     history
 }
 
-/// Removes the calls that cannot be finished, and references to missing calls. Returns whether there were
-/// any.
+/// Removes the calls that cannot be finished, and references to missing calls.
+///
+/// Returns whether there were any.
 fn remove_lost(history: &mut [Value], has_container: bool, losses: &mut Vec<SchemaLoss>) -> bool {
     let before = losses.len();
     let lost = lost(history, has_container);
@@ -99,7 +100,7 @@ pub(super) fn ends_with_thinking(blocks: &[Value]) -> bool {
     blocks.last().is_some_and(|block| matches!(text(block, "type"), "thinking" | "redacted_thinking"))
 }
 
-/// Returns the ids of the hosted calls that cannot be finished, each with the reason.
+/// Returns the ids of the lost hosted calls, each with the reason.
 ///
 /// A call is lost after a message that does not continue its turn. Messages of other APIs never do: they have
 /// neither the service's own tools nor calls by its code.
@@ -151,7 +152,7 @@ fn blocks(message: &Value) -> &[Value] {
     if is_of_model(message) { list(message, "content") } else { &[] }
 }
 
-/// Returns the id of the code execution that made a call, or an empty string for a call of the model.
+/// Returns the id of the code execution that made a call, or an empty string.
 fn caller(block: &Value) -> &str {
     block.get("caller").map_or("", |caller| text(caller, "tool_id"))
 }
@@ -167,7 +168,7 @@ fn is_of_model(message: &Value) -> bool {
     text(message, "role") == "assistant"
 }
 
-/// Returns whether a message contains anything except the model's messages and results of calls.
+/// Returns whether a message has more than the model's messages and results of calls.
 fn is_input(message: &Value) -> bool {
     let content = list(message, "content");
     let has_other = content.iter().any(|block| text(block, "type") != "tool_result");

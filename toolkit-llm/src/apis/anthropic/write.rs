@@ -54,7 +54,7 @@ impl DefinitionCodec for Anthropic {
         tool.into()
     }
 
-    /// Returns the name of a tool that the provider defines and the program runs, such as `bash`.
+    /// Returns the name of a tool that the provider defines and the program runs.
     ///
     /// Its calls are ordinary calls.
     fn answered_by<'a>(&self, tool: &'a Value) -> Option<&'a str> {
@@ -65,7 +65,9 @@ impl DefinitionCodec for Anthropic {
     }
 }
 
-/// Returns the reason to leave out an example. The service refuses examples that are not objects.
+/// Returns the reason to leave out an example.
+///
+/// The service refuses examples that are not objects.
 fn example_refusal(example: &Value) -> Option<String> {
     let reason = "the API takes objects only, so the example is left out";
     if example.is_object() { None } else { Some(reason.to_owned()) }
@@ -161,7 +163,9 @@ impl HistoryCodec for Anthropic {
         Some(fields.into())
     }
 
-    /// Writes only `role` and `content`. The service refuses other fields, even those of its own responses.
+    /// Writes only `role` and `content`.
+    ///
+    /// The service refuses other fields, even those of its own responses.
     fn write_message(&self, message: &ReceivedMessage<'_>, mut blocks: Vec<Value>) -> Vec<Value> {
         match message.fields.and_then(|fields| fields.get("content")) {
             Some(Value::String(text)) if is_blank(text) => return Vec::new(),
@@ -186,7 +190,7 @@ impl HistoryCodec for Anthropic {
         assistant(blocks)
     }
 
-    /// Drops blank texts and fills an empty message, because the service refuses both.
+    /// Drops blank texts and fills an empty message, which the service refuses.
     fn encode_user(&self, contents: &[Content]) -> Value {
         let mut blocks: Vec<Value> = contents.iter().flat_map(blocks).collect();
         blocks.retain(|block| !block["text"].as_str().is_some_and(is_blank));
@@ -202,9 +206,10 @@ fn assistant(blocks: Vec<Value>) -> Vec<Value> {
 }
 
 impl ResultCodec for Anthropic {
-    /// Encodes all results in one user message directly after the calls, as the service requires.
+    /// Encodes all results in one user message directly after the calls.
     ///
-    /// The message contains nothing else, as results of calls by code execution require.
+    /// The service requires it. The message contains nothing else, as results of calls by code execution
+    /// require.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
         let blocks = results.iter().zip(ids).map(|(result, id)| encode_result(result, id));
         user_message("content", blocks.collect())
@@ -290,7 +295,7 @@ fn entry<'a>(block: &'a Value, role: &str) -> Option<Entry<'a>> {
     }
 }
 
-/// Returns whether a request names a container, by its id or by an object with the id and skills.
+/// Returns whether a request names a container, also one with skills.
 fn has_container(request: &Fields) -> bool {
     let Some(container) = request.get("container") else { return false };
     let id = container.get("id").unwrap_or(container).as_str();

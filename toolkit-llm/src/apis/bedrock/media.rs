@@ -28,7 +28,9 @@ const DOCUMENTS: &[&str] = &[
     "text/markdown",
 ];
 
-/// The format names of media types. By default, the format name is the subtype.
+/// The format names of media types.
+///
+/// By default, the format name is the subtype.
 const FORMATS: [(&str, &str); 6] = [
     ("application/msword", "doc"),
     ("application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"),

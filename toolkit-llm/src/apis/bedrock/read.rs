@@ -31,7 +31,7 @@ const BLOCKS: [&str; 15] = [
 ];
 
 impl ResponseCodec for Bedrock {
-    /// Finds the content blocks in a response body, a message, a list of content blocks, or a single block.
+    /// Finds the blocks in a response body, a message, a list of blocks, or a block.
     fn read<'a>(&self, payload: &'a Value) -> Result<DecodedPayload<'a>, WireError> {
         let message = match (payload, payload.pointer("/output/message")) {
             (Value::Array(blocks), _) => content(blocks, "", false)?,
@@ -73,7 +73,9 @@ fn finish(payload: &Value) -> FinishReason {
     FinishReason::parse(text(payload, "stopReason"))
 }
 
-/// Reads a message of the model. Messages with other roles or of other APIs are refused.
+/// Reads a message of the model.
+///
+/// Messages with other roles or of other APIs are refused.
 ///
 /// As messages without calls, they would hide a mistake of the caller.
 fn message<'a>(fields: &'a Fields, path: &str, is_cut: bool) -> Result<ReceivedMessage<'a>, WireError> {
@@ -108,14 +110,16 @@ pub(super) fn read_call_block(block: &Value, is_cut: bool) -> Option<WireCall<'_
     if is_call(block) { Some(read_call(block, is_cut)) } else { None }
 }
 
-/// Returns whether a value is a content block of this API. Blocks of other APIs have a field `type`.
+/// Returns whether a value is a content block of this API.
+///
+/// Blocks of other APIs have a field `type`.
 fn is_block(value: &Value) -> bool {
     value.get("type").is_none() && BLOCKS.iter().any(|kind| value.get(kind).is_some())
 }
 
-/// Returns whether a content block is a tool call that the program has to run.
+/// Returns whether a content block is a tool call for the program.
 ///
-/// The service itself runs calls of the type `server_tool_use`.
+/// Calls of the type `server_tool_use` run at the service.
 pub(super) fn is_call(block: &Value) -> bool {
     block.get("toolUse").is_some_and(|call| text(call, "type") != "server_tool_use")
 }

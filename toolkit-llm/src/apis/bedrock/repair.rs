@@ -36,8 +36,7 @@ impl RepairCodec for Bedrock {
         set_at(block, &[kind, "toolUseId"], id);
     }
 
-    /// Joins adjacent messages of the same role, which the service refuses, and renames documents of the same
-    /// name.
+    /// Joins messages of the same role, which the service refuses, and renames documents.
     fn complete_repair(
         &self,
         history: Vec<Value>,

@@ -104,7 +104,7 @@ impl PartCodec for Bedrock {
     }
 }
 
-/// Appends a delta of the given kind to the block with the provider's index `index`.
+/// Appends a delta of a kind to the block with the provider's index `index`.
 ///
 /// A delta is ignored if the block has ended or has another kind.
 fn extend(parts: &mut Parts, index: Option<u64>, kind: &str, delta: &Value) {

@@ -82,7 +82,7 @@ impl HistoryCodec for Bedrock {
         if has_content && !is_blank_text(&block) { Some(block.into_owned()) } else { None }
     }
 
-    /// Drops reasoning at the end, where models refuse it and an answer may be cut off.
+    /// Drops reasoning at the end, which models refuse.
     fn write_message(&self, _message: &ReceivedMessage<'_>, mut blocks: Vec<Value>) -> Vec<Value> {
         while blocks.last().is_some_and(|block| block.get("reasoningContent").is_some()) {
             blocks.pop();
@@ -101,7 +101,9 @@ impl HistoryCodec for Bedrock {
         assistant(blocks)
     }
 
-    /// Encodes a user message. The service requires a text beside documents, and refuses blank or no texts.
+    /// Encodes a user message.
+    ///
+    /// The service requires a text beside documents, and refuses blank texts and empty messages.
     fn encode_user(&self, contents: &[Content]) -> Value {
         let mut blocks: Vec<Value> = contents.iter().map(media::block).collect();
         blocks.retain(|block| !is_blank_text(block));
@@ -130,7 +132,7 @@ fn is_blank_text(block: &Value) -> bool {
 }
 
 impl ResultCodec for Bedrock {
-    /// Encodes all results in one user message directly after the calls, as the service requires.
+    /// Encodes all results in one user message after the calls, as the service requires.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
         let mut blocks = Vec::with_capacity(results.len());
         for (result, id) in results.iter().zip(ids) {
@@ -140,7 +142,9 @@ impl ResultCodec for Bedrock {
     }
 }
 
-/// Encodes a result. Only errors have a `status`, because some models do not accept it.
+/// Encodes a result.
+///
+/// Only errors have a `status`, because some models do not accept it.
 fn encode_result(result: &ToolResult, id: &str) -> Value {
     let mut fields = Fields::new();
     set(&mut fields, "toolUseId", id);
@@ -162,7 +166,9 @@ fn result_contents(output: &ToolOutput) -> Vec<Value> {
     blocks
 }
 
-/// Encodes one [`Content`]. Models accept only JSON objects in blocks of the kind `json`.
+/// Encodes one [`Content`].
+///
+/// Models accept only JSON objects in blocks of the kind `json`.
 fn result_block(content: &Content) -> Value {
     match content {
         Content::Json(json) => match json.to_value() {

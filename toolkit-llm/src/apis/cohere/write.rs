@@ -68,7 +68,9 @@ impl HistoryCodec for Cohere {
         if has_content { vec![fields.into()] } else { Vec::new() }
     }
 
-    /// Encodes a user message. Only images are accepted, as URLs with `https:` or `data:`.
+    /// Encodes a user message.
+    ///
+    /// Only images are accepted, as URLs with `https:` or `data:`.
     fn encode_user(&self, contents: &[Content]) -> Value {
         Contents::new(&MEDIA).encode_user(contents)
     }

@@ -7,7 +7,9 @@ use toolkit_core::output::{Content, Media, MediaData};
 
 /// The media items that models accept from the third generation on.
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED_IN_RESULTS };
-/// The media items that earlier models accept. Their tool results have no field for media items.
+/// The media items that earlier models accept.
+///
+/// Their tool results have no field for media items.
 pub(super) const EARLIER_MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: &[] };
 
 /// The media items accepted in messages, from the guides to images, audio, video and documents.

@@ -17,7 +17,7 @@ use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 
 impl ResponseCodec for Gemini {
-    /// Finds the messages in a response body with candidates, a candidate, a message, or a list of parts.
+    /// Finds the messages in a response body, a candidate, a message, or a list of parts.
     fn read<'a>(&self, payload: &'a Value) -> Result<DecodedPayload<'a>, WireError> {
         let messages = match payload {
             Value::Array(parts) => bare_parts(parts)?,
@@ -65,8 +65,7 @@ fn has_only_thoughts(reading: &DecodedPayload<'_>) -> bool {
     !has_calls && reading.other_parts().all(|part| is_true(part, "thought"))
 }
 
-/// The parts of hosted tools: the field of the part, whether it is a call, and the field with the arguments
-/// or the output.
+/// The parts of hosted tools: the field, whether it is a call, and the field of the arguments or output.
 ///
 /// If the last field is empty, the whole object is the arguments or the output of `code_execution`.
 const HOSTED: [(&str, bool, &str); 4] = [
@@ -108,7 +107,9 @@ fn message<'a>(fields: Option<&'a Fields>, parts: &'a [Value], is_cut: bool) -> 
     ReceivedMessage { fields, ..ReceivedMessage::from_parts(parts, cut, read_call) }
 }
 
-/// Returns whether `fields` is a candidate. In messages of other APIs, `content` is not an object.
+/// Returns whether `fields` is a candidate.
+///
+/// In messages of other APIs, `content` is not an object.
 fn is_candidate(fields: &Fields) -> bool {
     get(fields, "content").is_some_and(Value::is_object) || get(fields, "finishReason").is_some()
 }
@@ -126,7 +127,9 @@ fn bare_parts(parts: &[Value]) -> Result<Vec<ReceivedMessage<'_>>, WireError> {
     Err(WireError::new("[0]", "a part with `functionCall`"))
 }
 
-/// Reads all candidates. Failed candidates are ignored if one succeeded.
+/// Reads all candidates.
+///
+/// Failed candidates are ignored if one succeeded.
 fn candidates(body: &Fields) -> Result<Vec<ReceivedMessage<'_>>, WireError> {
     let mut contents = Vec::new();
     let mut failure = None;
@@ -150,7 +153,9 @@ fn candidates(body: &Fields) -> Result<Vec<ReceivedMessage<'_>>, WireError> {
     }
 }
 
-/// Parses a message outside of a candidate. A user message, which differs only in its role, is refused.
+/// Parses a message outside of a candidate.
+///
+/// A user message, which differs only in its role, is refused.
 fn lone_content(content: &Fields) -> Result<ReceivedMessage<'_>, WireError> {
     check_role(content, "model", "contents")?;
     Ok(message(Some(content), parts(content, "")?, false))
@@ -193,7 +198,7 @@ pub(super) fn failure(candidate: &Fields, has_parts: bool, has_calls: bool) -> O
     if failed { Some(report("the model stopped", Some(reason), message, is_blocked)) } else { None }
 }
 
-/// Returns the error reported by the service, or the reason why it blocked the prompt.
+/// Returns the service's error, or the reason why it blocked the prompt.
 pub(super) fn reported_error(body: &Fields) -> Option<Report> {
     if let Some(error) = get(body, "error") {
         return Some(Report::read(error));

@@ -7,8 +7,7 @@ use super::read::member;
 use super::spelling::{get, key, list};
 use serde_json::{Value, json};
 
-/// Returns whether the value has, at any depth, a member `$ref` that names none of the result's parts
-/// (`names`).
+/// Returns whether a member `$ref`, at any depth, is none of the `names` of parts.
 ///
 /// Recursion is safe, because parsers limit the depth of the value.
 pub(super) fn has_reference(value: &Value, names: &[String]) -> bool {

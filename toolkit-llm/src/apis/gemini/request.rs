@@ -50,7 +50,7 @@ fn write_output(builder: &mut RequestBuilder<'_>, _name: &str, schema: Value) {
     builder.set("/generationConfig/responseJsonSchema", schema);
 }
 
-/// Writes the options for thinking: a token budget before the third generation, a level from then on.
+/// Writes the options for thinking: a level, or a token budget before the third generation.
 fn write_thinking(builder: &mut RequestBuilder<'_>) {
     const LEVEL: &str = "/generationConfig/thinkingConfig/thinkingLevel";
     const BUDGET: &str = "/generationConfig/thinkingConfig/thinkingBudget";

@@ -3,7 +3,9 @@
 use crate::json::fields::{Fields, camel};
 use serde_json::Value;
 
-/// Returns the value of the field `name` (in camel case) in either spelling. `null` counts as missing.
+/// Returns the value of the field `name` (in camel case) in either spelling.
+///
+/// `null` counts as missing.
 pub(crate) fn get<'a>(fields: &'a Fields, name: &str) -> Option<&'a Value> {
     fields.get(key(fields, name)?).filter(|value| !value.is_null())
 }

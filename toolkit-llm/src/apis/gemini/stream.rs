@@ -57,8 +57,9 @@ impl StreamCodec for Gemini {
         body.into()
     }
 
-    /// Returns whether a value is an event of a stream. Without `alt=sse`, the service sends a list of
-    /// events.
+    /// Returns whether a value is an event of a stream.
+    ///
+    /// Without `alt=sse`, the service sends a list of events.
     fn is_chunk(&self, value: &Value) -> bool {
         let names = ["candidates", "promptFeedback", "usageMetadata", "error"];
         names.iter().any(|name| member(value, name).is_some())
@@ -132,8 +133,9 @@ fn push_part(parts: &mut Parts, part: &Value) {
     }
 }
 
-/// Appends the text of a part to a part of the same kind, unless one is signed. Returns whether it was
-/// appended.
+/// Appends the text of a part to a part of the same kind, unless one is signed.
+///
+/// Returns whether it was appended.
 fn append(latest: &mut Value, part: &Value) -> bool {
     let is_same_kind = is_true(part, "thought") == is_true(latest, "thought");
     if !is_plain(part) || !is_plain(latest) || !is_same_kind {
@@ -232,7 +234,7 @@ fn open_call(parts: &Parts, call: &WireCall<'_>, is_whole: bool) -> Option<usize
     if call.name.is_empty() { last } else { None }
 }
 
-/// Returns the argument value in a piece of a call, from a field such as `stringValue`.
+/// Returns the argument value in a piece of a call, as in `stringValue`.
 ///
 /// Outside of `nullValue`, `null` counts as missing.
 fn value(piece: &Value) -> Option<Value> {

@@ -29,7 +29,7 @@ use toolkit_core::output::{Content, JsonText, ToolOutput};
 use toolkit_schema::__private::{LoopExits, fit_references};
 use toolkit_schema::{SchemaDialect, SchemaLoss};
 
-/// The functions that the service defines for `computerUse`, unless the tool excludes them. From the guide.
+/// The functions that `computerUse` defines, from its guide.
 const COMPUTER: [&str; 13] = [
     "click_at",
     "drag_and_drop",
@@ -46,7 +46,6 @@ const COMPUTER: [&str; 13] = [
     "wait_5_seconds",
 ];
 
-/// The path to report for losses in the output schema.
 const OUTPUT: &str = "/output_schema";
 
 /// The message after calls must answer all of them, in their order.
@@ -61,8 +60,7 @@ pub(super) const RESULTS: ResultRule = ResultRule {
 };
 
 impl DefinitionCodec for Gemini {
-    /// Writes one element of the list `function_declarations`, inside
-    /// [`Facts::frame`](crate::facts::Facts::frame).
+    /// Writes one element of the list `function_declarations`.
     fn write_definition(&self, encoder: &mut DefinitionEncoder<'_>) -> Value {
         let json_schema = encoder.how.dialect == SchemaDialect::JsonSchema;
         let (parameters_key, output_key) = if json_schema {
@@ -105,7 +103,9 @@ impl DefinitionCodec for Gemini {
     }
 }
 
-/// Removes the functions of `computerUse`, except for `excluded` ones. Returns whether anything is left.
+/// Removes functions except for `excluded` ones.
+///
+/// Returns whether anything is left.
 fn remove_functions(entry: &mut Value, excluded: &[Value]) -> bool {
     let Some(Value::Array(own)) = entry.get_mut("function_declarations") else { return true };
     for name in COMPUTER {
@@ -138,13 +138,13 @@ fn output_schema(dialect: SchemaDialect, output: &Value) -> (Value, Vec<SchemaLo
     (schema, converted.losses)
 }
 
-/// Returns whether a function has no parameters. The service refuses an object schema without properties.
+/// Returns whether a function has no parameters, for which the service refuses a schema.
 fn has_no_properties(schema: &Value) -> bool {
     let Some(fields) = schema.as_object() else { return schema.is_null() };
     fields.iter().all(|(keyword, value)| fits_no_properties(keyword, value))
 }
 
-/// Returns whether a keyword says no more than that a value is an object without properties.
+/// Returns whether a keyword says no more than `object` without properties.
 fn fits_no_properties(keyword: &str, value: &Value) -> bool {
     match keyword {
         "type" => value.as_str().is_some_and(|kind| kind.eq_ignore_ascii_case("object")),
@@ -229,10 +229,10 @@ impl HistoryCodec for Gemini {
         self.write_message(&message, parts)
     }
 
-    /// Gives the first call of a message the placeholder of the reference if it has no signature.
+    /// Gives the first call of a message a placeholder for a missing signature.
     ///
-    /// Models refuse such a call from the third generation on, but only they sign calls. Other calls of a
-    /// message never have signatures.
+    /// Models require one from the third generation on, but only they sign calls. The placeholder is from the
+    /// reference. Other calls of a message have no signatures.
     fn complete_calls(&self, generation: Option<u32>, calls: &mut [Value]) {
         let Some(Value::Object(first)) = calls.first_mut() else { return };
         let is_signed = generation.is_none_or(|number| number >= 3);
@@ -241,7 +241,9 @@ impl HistoryCodec for Gemini {
         }
     }
 
-    /// Encodes a user message. The service refuses empty texts and empty messages.
+    /// Encodes a user message.
+    ///
+    /// The service refuses empty texts and messages.
     fn encode_user(&self, contents: &[Content]) -> Value {
         let mut parts: Vec<Value> = contents.iter().map(content_part).collect();
         parts.retain(|part| part["text"] != "");
@@ -293,7 +295,7 @@ impl RepairCodec for Gemini {
     }
 }
 
-/// Returns the call or the result in a part. Only messages of the model have calls.
+/// Returns the call, in messages of the model only, or the result in a part.
 fn entry(part: &Value, is_of_model: bool) -> Option<Entry<'_>> {
     if is_of_model && let Some(call) = read_call(part, false) {
         return Some(Entry::Call(CallKey { id: call.id, name: Some(call.name) }, part));
@@ -301,7 +303,7 @@ fn entry(part: &Value, is_of_model: bool) -> Option<Entry<'_>> {
     Some(Entry::Result(WireResult::from_part(part)?.key(), part))
 }
 
-/// Returns the fields of a result. Without an id, the service finds its call by position.
+/// Returns the fields of a result, whose call is found by position without an id.
 fn result(id: Option<&str>, name: &str, response: Value) -> Fields {
     let mut result = Fields::new();
     if let Some(id) = id {
@@ -317,9 +319,9 @@ impl ResultCodec for Gemini {
         self.encode_results_for(None, results, ids, names)
     }
 
-    /// Encodes all results in one message, in the order of the calls, as the service requires.
+    /// Encodes all results in one message, in the order of the calls.
     ///
-    /// Media items that results do not accept follow in a second message.
+    /// The service requires it. Media items that results do not accept follow in a second message.
     fn encode_results_for(
         &self,
         generation: Option<u32>,
@@ -364,7 +366,7 @@ fn encode_result(table: &MediaTable, result: &ToolResult, names: &WireNames) -> 
     json!({"functionResponse": answer})
 }
 
-/// Returns a single JSON value as it is, and any other output as text, which only names media items.
+/// Returns a single JSON value, or any other output as text that names media items.
 fn output_value(table: &MediaTable, output: &ToolOutput) -> Value {
     match (output.content(), output.message()) {
         ([Content::Json(json)], "") => json_value(json),
@@ -372,7 +374,7 @@ fn output_value(table: &MediaTable, output: &ToolOutput) -> Value {
     }
 }
 
-/// Returns the JSON of an output, or its text if the service would change or refuse the JSON.
+/// Returns the JSON of an output, or text if the service would change or refuse it.
 fn json_value(json: &JsonText) -> Value {
     match serde_json::from_str(json.as_str()) {
         Ok(value) if is_exact(&value) && !has_reference(&value, &[]) => value,
@@ -380,11 +382,11 @@ fn json_value(json: &JsonText) -> Value {
     }
 }
 
-/// Returns whether all numbers in the value are below 2^53, because the service stores them as doubles.
+/// Returns whether all numbers are below 2^53, because the service stores doubles.
 ///
 /// Recursion is safe, because the parser limits the depth of the value.
 fn is_exact(value: &Value) -> bool {
-    /// 2^53. Doubles represent all integers up to it exactly.
+    /// 2^53, up to which doubles represent all integers exactly.
     const LARGEST: f64 = 9_007_199_254_740_992.0;
     match value {
         Value::Number(number) => number.as_f64().is_some_and(|number| number.abs() < LARGEST),

@@ -43,7 +43,9 @@ const FILES: &[&str] = &[
     "application/vnd.oasis.opendocument.presentation",
 ];
 
-/// Encodes one [`Content`]. An unsupported media item becomes a text that names it.
+/// Encodes one [`Content`].
+///
+/// An unsupported media item becomes a text that names it.
 pub(super) fn block(content: &Content) -> Value {
     media_block(content).unwrap_or_else(|| text_block(&unsendable(content)))
 }

@@ -42,7 +42,9 @@ impl ResponseCodec for GeminiInteractions {
     }
 }
 
-/// Reads a list of steps as one message. If generation stopped early (`is_cut`), the last is incomplete.
+/// Reads a list of steps as one message.
+///
+/// If generation stopped early (`is_cut`), the last is incomplete.
 fn message(steps: &[Value], is_cut: bool) -> ReceivedMessage<'_> {
     ReceivedMessage { is_whole: false, ..ReceivedMessage::from_list(steps, is_cut, read_call_step) }
 }
@@ -65,7 +67,7 @@ fn body(fields: &Fields) -> Result<ReceivedMessage<'_>, WireError> {
     }
 }
 
-/// Returns whether a step is a call that the program has to run.
+/// Returns whether a step is a tool call for the program.
 ///
 /// A call of OpenAI's Responses API has the same type, but its id is in `call_id`.
 pub(super) fn is_call(step: &Value) -> bool {

@@ -1,4 +1,6 @@
-//! Streamed interactions. Steps are found by their index.
+//! Streamed interactions.
+//!
+//! Steps are found by their index.
 
 use super::GeminiInteractions;
 use super::read::{is_call, read_call_step};
@@ -98,12 +100,11 @@ impl PartCodec for GeminiInteractions {
     }
 }
 
-/// Returns whether a field is one of the interaction, not of the event or a list of steps.
+/// Returns whether a field belongs to the interaction, not to the event.
 fn is_of_interaction(name: &str, value: &Value) -> bool {
     !matches!(name, "steps" | "event_type" | "event_id") && !value.is_null()
 }
 
-/// Returns whether a step is a call, also of a tool that the service runs itself.
 fn is_any_call(step: &Value) -> bool {
     text(step, "type").ends_with("_call")
 }
@@ -167,7 +168,7 @@ fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
     }
 }
 
-/// Appends a block to the list in the field `name`, or joins it with a text at the end.
+/// Appends a block to the list in the field `name`, joining adjacent texts.
 fn join(step: &mut Value, name: &str, block: &Value) {
     let block = &*texts::settled(block, &["text"]);
     if text(block, "type") == "text"

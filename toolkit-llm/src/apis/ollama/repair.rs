@@ -10,7 +10,7 @@ use crate::facts::result_rule::ResultRule;
 use crate::json::fields::{list, text};
 use serde_json::Value;
 
-/// The results are in the order of the calls, which alone distinguishes results without an id.
+/// Results have the order of the calls, which alone distinguishes those without an id.
 pub(super) const RESULTS: ResultRule = ResultRule { in_call_order: true, ..ResultRule::PLAIN };
 
 impl RepairCodec for Ollama {

@@ -1,4 +1,6 @@
-//! Streamed responses. Each line is a response with the next piece of the message.
+//! Streamed responses.
+//!
+//! Each line is a response with the next piece of the message.
 
 use super::Ollama;
 use crate::apis::chat_messages::read_call;

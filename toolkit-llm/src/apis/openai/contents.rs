@@ -24,13 +24,15 @@ impl Contents {
         Self { table, write }
     }
 
-    /// Encodes an accepted media item as a content part of a user message.
+    /// Encodes an accepted media item of a user message.
     fn part(&self, content: &Content) -> Option<Value> {
         let (kind, media) = accepted(self.table.messages, content)?;
         (self.write)(kind, media)
     }
 
-    /// Encodes a user message. Text alone is a string, because many servers accept nothing else.
+    /// Encodes a user message.
+    ///
+    /// Text alone is a string, because many servers accept nothing else.
     pub(crate) fn encode_user(&self, contents: &[Content]) -> Value {
         if let [only] = contents
             && self.part(only).is_none()
@@ -47,7 +49,7 @@ impl Contents {
         json!({"role": "user", "content": parts})
     }
 
-    /// Encodes one `tool` message for each result, then one user message with all media items.
+    /// Encodes a `tool` message for each result, then all media items in a user message.
     ///
     /// Tool messages may contain only text and must directly follow the calls.
     pub(crate) fn encode_results(
@@ -77,7 +79,9 @@ impl Contents {
     }
 }
 
-/// Encodes an image, an audio item or a file. Returns `None` for audio without embedded bytes.
+/// Encodes an image, an audio item or a file.
+///
+/// Returns `None` for audio without embedded bytes.
 fn write(kind: MediaKind, media: &Media) -> Option<Value> {
     Some(match kind {
         MediaKind::Image => json!({"type": "image_url", "image_url": {"url": address(media)}}),

@@ -20,7 +20,7 @@ pub(super) static FORM: MistralForm = MistralForm {
     separate_results,
 };
 
-/// Inserts a message of the model between results and a user message, where Mistral requires one.
+/// Inserts the model's message that Mistral requires between results and a user message.
 fn separate_results(history: Vec<Value>) -> Vec<Value> {
     let mut separated: Vec<Value> = Vec::with_capacity(history.len());
     for message in history {

@@ -17,7 +17,7 @@ use toolkit_core::call::ProviderExtras;
 pub(super) const TEXTS: [&str; 4] = ["content", "refusal", "reasoning_content", "reasoning"];
 
 impl ResponseCodec for OpenAiChat {
-    /// Finds the messages in a response body with choices, a choice, a message, or a list of calls.
+    /// Finds the messages in a response body, a choice, a message, or a list of calls.
     fn read<'a>(&self, payload: &'a Value) -> Result<DecodedPayload<'a>, WireError> {
         let messages = match payload {
             Value::Array(calls) if calls.is_empty() => Vec::new(),
@@ -75,7 +75,9 @@ fn read_usage(counts: &Value) -> Usage {
     usage
 }
 
-/// Reads a response body. Damaged messages are accepted beside a valid message.
+/// Reads a response body.
+///
+/// Damaged messages are accepted beside a valid message.
 fn body(fields: &Fields) -> Result<Vec<ReceivedMessage<'_>>, WireError> {
     let mut read = Vec::new();
     for (index, choice) in choices(fields).iter().enumerate() {
@@ -110,7 +112,9 @@ fn is_message(fields: &Fields) -> bool {
     ["role", "content", "tool_calls", "function_call"].iter().any(|name| fields.contains_key(*name))
 }
 
-/// Parses a message outside of a choice. Messages with other roles and of other APIs are refused.
+/// Parses a message outside of a choice.
+///
+/// Messages with other roles and of other APIs are refused.
 fn lone_message(fields: &Fields) -> Result<ReceivedMessage<'_>, WireError> {
     if fields.get("type").is_some_and(|kind| kind == "message") {
         return Err(WireError::new("type", "no such field, which messages of other APIs have"));
@@ -139,7 +143,6 @@ fn message<'a>(fields: &'a Fields, is_cut: bool, path: &str) -> Result<ReceivedM
     Ok(ReceivedMessage { fields: Some(fields), parts, is_whole: true })
 }
 
-/// Returns whether a list has a call with the name and the arguments of `json`.
 fn has_call(calls: &[Value], json: &Value) -> bool {
     let expected = read_call(json, false);
     for json in calls {
@@ -195,13 +198,15 @@ pub(super) fn content_is_empty(fields: &Fields) -> bool {
     fields.get("content").is_none_or(|content| content.is_null() || content == "")
 }
 
-/// Returns whether a value has the form of a call: an object `function` or `custom`, or one of these types.
+/// Returns whether a value has an object `function` or `custom`, or one of these types.
 fn is_call(value: &Value) -> bool {
     let has = |name| value.get(name).is_some_and(Value::is_object);
     has("function") || has("custom") || matches!(text(value, "type"), "function" | "custom")
 }
 
-/// Returns the older `function_call` of a message. Some servers write an empty one, which is ignored.
+/// Returns the older `function_call` of a message.
+///
+/// Some servers write an empty one, which is ignored.
 pub(super) fn legacy(message: &Fields) -> Option<&Value> {
     message.get("function_call").filter(|call| call.is_object() && !is_empty(&read_call(call, false)))
 }
@@ -236,9 +241,9 @@ pub(super) fn read_call(json: &Value, is_cut: bool) -> WireCall<'_> {
     WireCall { is_custom, is_cut: is_cut || is_incomplete, index, ..call }
 }
 
-/// Collects the fields that the server expects back, such as `extra_content` with Gemini's thought signature.
+/// Collects the fields that the server expects back, such as `extra_content`.
 ///
-/// A custom call also gets the `type` `custom`.
+/// This contains Gemini's thought signature. A custom call also gets the `type` `custom`.
 fn extras(json: &Value, is_custom: bool) -> ProviderExtras {
     let mut extras = unknown_of(json);
     let kind = if is_custom { "custom" } else { "function" };

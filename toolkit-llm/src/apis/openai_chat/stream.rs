@@ -133,7 +133,7 @@ fn push_choice(stream: &mut Assembly, json: &Value, at: usize) -> Result<(), Wir
     Ok(())
 }
 
-/// Returns whether the last value of a field of the choices is kept.
+/// Returns whether the last value of a choice's field is kept.
 fn is_kept(name: &str, value: &Value) -> bool {
     match name {
         "index" | "delta" | "message" | "logprobs" => false,
@@ -208,7 +208,7 @@ fn finish_choice(index: u64, message: &mut StreamedMessage) -> Value {
     Value::Object(choice)
 }
 
-/// Returns whether a chunk is an event of another API, which would hide a mistake of the caller.
+/// Returns whether a chunk is an event of another API, a mistake of the caller.
 fn is_of_another_api(fields: &Fields) -> bool {
     let kind = fields.get("type").and_then(Value::as_str).unwrap_or_default();
     !fields.contains_key("choices")

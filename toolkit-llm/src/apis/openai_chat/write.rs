@@ -23,7 +23,9 @@ use toolkit_core::output::Content;
 /// Other servers accept at most the same types. Tool messages contain only text.
 pub(super) const MEDIA: MediaTable = MediaTable { messages: &messages(Urls::None), results: &[] };
 
-/// Returns the rules for media items in user messages. `urls` are the URLs accepted for audio and files.
+/// Returns the rules for media items in user messages.
+///
+/// `urls` are the URLs accepted for audio and files.
 pub(super) const fn messages(urls: Urls) -> [MediaRule; 3] {
     [
         MediaRule { kind: MediaKind::Image, types: IMAGES, urls: Urls::Any },
@@ -107,7 +109,7 @@ impl HistoryCodec for OpenAiChat {
     }
 }
 
-/// Reduces the audio of an earlier answer to its id, because the service accepts nothing else.
+/// Reduces the audio of an earlier answer to its id, as the service requires.
 ///
 /// Without an id, the transcript becomes the content of a message that has no text.
 fn write_audio(fields: &mut Fields) {

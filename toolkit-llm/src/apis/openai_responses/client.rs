@@ -1,8 +1,7 @@
-//! The kinds of calls that the program answers: to its own tools, and to tools that the provider defines,
-//! such as `shell_call`.
+//! The kinds of calls that the program answers.
 //!
-//! A call of a tool that the provider defines becomes a call of an ordinary tool with a fixed name. Its
-//! result becomes an item of the type that the provider expects.
+//! Some are calls of tools that the provider defines, such as `shell_call`. They become calls of an ordinary
+//! tool with a fixed name. Its result becomes an item of the type that the provider expects.
 
 use super::outputs::OutputForm;
 use super::{CUSTOM, CUSTOM_OUTPUT, FACTS, FUNCTION, FUNCTION_OUTPUT};
@@ -23,9 +22,13 @@ pub(crate) const REPEATED: [&str; 2] = ["namespace", "caller"];
 pub(crate) struct CallKind {
     pub(crate) call: &'static str,
     pub(super) output: &'static str,
-    /// The type of the tool in a request. Empty for the program's own tools.
+    /// The type of the tool in a request.
+    ///
+    /// Empty for the program's own tools.
     definition: &'static str,
-    /// The name of the tool that answers the call. Empty if the call contains the name.
+    /// The name of the tool that answers the call.
+    ///
+    /// Empty if the call contains the name.
     pub(crate) tool: &'static str,
     /// The fields with the call's id, first in the call and then in the result.
     pub(super) ids: [&'static str; 2],
@@ -127,7 +130,9 @@ pub(crate) static CLIENT: [CallKind; 6] = [
 ];
 
 impl CallKind {
-    /// Returns the kind of a call. An item without a type must have the fields of a call.
+    /// Returns the kind of a call.
+    ///
+    /// An item without a type must have the fields of a call.
     pub(super) fn of_item(item: &Fields) -> Option<&'static Self> {
         let has = |name| item.contains_key(name);
         match kind(item) {
@@ -161,19 +166,21 @@ impl CallKind {
     }
 }
 
-/// Returns the kind of a call to a tool that the provider defines, unless the provider runs it.
+/// Returns the kind of a call for the program to a tool that the provider defines.
 pub(super) fn of_call(item: &Fields) -> Option<&'static CallKind> {
     let known = CLIENT.iter().find(|known| Some(known.call) == kind(item))?;
     if known.is_hosted(item) { None } else { Some(known) }
 }
 
-/// Returns the kind of the call that a result answers, if the provider defines but does not run its tool.
+/// Returns the kind of the call that a result of the program answers.
+///
+/// It is `None` unless the provider defines the tool.
 pub(crate) fn of_output(item: &Value) -> Option<&'static CallKind> {
     let known = CLIENT.iter().find(|known| known.output == text(item, "type"))?;
     if text(item, "execution") == "server" { None } else { Some(known) }
 }
 
-/// Returns the name of the program's tool that runs the calls of `definition`.
+/// Returns the program's tool that runs the calls of `definition`.
 pub(super) fn answered_by(definition: &Value) -> Option<&'static str> {
     let kind = match text(definition, "type") {
         "computer_use_preview" => "computer",

@@ -41,7 +41,9 @@ const DOCUMENTS: &[&str] = &[
     "application/vnd.openxmlformats-officedocument.presentationml.presentation",
 ];
 
-/// Encodes one [`Content`]. Content without a form in the API becomes text.
+/// Encodes one [`Content`].
+///
+/// Content without a form in the API becomes text.
 pub(super) fn content_part(content: &Content) -> Value {
     media_part(content).unwrap_or_else(|| text_part(&unsendable(content)))
 }
@@ -66,7 +68,9 @@ pub(super) enum OutputForm {
 }
 
 impl OutputForm {
-    /// Writes the fields of a result, and returns the text that they cannot express.
+    /// Writes the fields of a result.
+    ///
+    /// Returns the text that they cannot express.
     pub(super) fn write(self, item: &mut Fields, result: &ToolResult) -> Option<String> {
         match self {
             Self::Function => write_function(item, result),
@@ -94,7 +98,9 @@ fn media_part(content: &Content) -> Option<Value> {
     })
 }
 
-/// Returns the text of an output or an error. The API has no mark for errors, so only the text reveals them.
+/// Returns the text of an output or an error.
+///
+/// The API has no mark for errors, so only the text reveals them.
 fn message(result: &ToolResult) -> String {
     match &result.outcome {
         Ok(output) => output_text(output, unsendable).into_owned(),
@@ -114,13 +120,15 @@ fn contents(result: &ToolResult) -> &[Content] {
     result.outcome.as_ref().map_or(&[], ToolOutput::content)
 }
 
-/// Writes the result of a function, with the `status` that some compatible servers require.
+/// Writes the result of a function with `status`, which some compatible servers require.
 fn write_function(item: &mut Fields, result: &ToolResult) -> Option<String> {
     set(item, "status", "completed");
     write_custom(item, result)
 }
 
-/// Writes an output with media items as a list, and any other as a string, which every server accepts.
+/// Writes an output with media items as a list, and any other as a string.
+///
+/// Every server accepts strings.
 fn write_custom(item: &mut Fields, result: &ToolResult) -> Option<String> {
     let contents = contents(result);
     if !contents.iter().any(|content| media_part(content).is_some()) {
@@ -258,7 +266,7 @@ fn write_found(item: &mut Fields, result: &ToolResult) -> Option<String> {
     None
 }
 
-/// Returns the definition of a found tool, unless the model knows it already.
+/// Returns the definition of a tool that is new to the model.
 fn found_tool(found: &Value) -> Option<Value> {
     match (found.get("type"), found.get("deferred")) {
         (Some(_), _) => Some(found.clone()),

@@ -22,7 +22,7 @@ use toolkit_core::call::ProviderExtras;
 const RETURNED: [&str; 6] =
     ["namespace", "caller", "async", "environment", "execution", "pending_safety_checks"];
 
-/// The calls that the provider runs itself, with the fields for the arguments and the output.
+/// The hosted calls, with the fields for the arguments and the output.
 const HOSTED_CALLS: [[&str; 3]; 9] = [
     ["web_search_call", "action", ""],
     ["file_search_call", "queries", "results"],
@@ -35,7 +35,7 @@ const HOSTED_CALLS: [[&str; 3]; 9] = [
     ["program", "code", ""],
 ];
 
-/// The outputs of hosted tools that are items of their own, with the field for the output.
+/// The outputs of hosted tools that are separate items, with the field for the output.
 const HOSTED_OUTPUTS: [[&str; 2]; 3] =
     [["tool_search_output", "tools"], ["shell_call_output", "output"], ["program_output", "result"]];
 
@@ -80,7 +80,9 @@ impl ResponseCodec for OpenAiResponses {
     }
 }
 
-/// Reads a list of items as one message. If generation stopped early (`is_cut`), the last is incomplete.
+/// Reads a list of items as one message.
+///
+/// If generation stopped early (`is_cut`), the last is incomplete.
 fn message(list: &[Value], is_cut: bool) -> ReceivedMessage<'_> {
     ReceivedMessage { is_whole: false, ..ReceivedMessage::from_list(list, is_cut, read_call) }
 }
@@ -136,7 +138,7 @@ pub(super) fn read_call(json: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     Some(WireCall { id: id(fields), members, is_custom: kind.call == CUSTOM, is_cut, ..call })
 }
 
-/// Returns the fields that the next request needs for the call or its result.
+/// Returns the fields that the next request needs.
 fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
     let Some(item) = json.as_object() else { return ProviderExtras::default() };
     let Some(kind) = CallKind::of_item(item) else { return ProviderExtras::default() };

@@ -12,8 +12,9 @@ use std::collections::HashSet;
 use toolkit_core::{ErrorKind, ToolError, ToolResult};
 use toolkit_schema::SchemaLoss;
 
-/// Results stay at their positions. A missing result follows all calls of the turn, so that parallel calls
-/// stay together.
+/// Results stay at their positions.
+///
+/// A missing result follows all calls of the turn, so that parallel calls stay together.
 ///
 /// The service requires ids, but not all servers send them.
 pub(super) const RESULTS: ResultRule =
@@ -32,7 +33,7 @@ impl RepairCodec for OpenAiResponses {
         Vec::new()
     }
 
-    /// Creates a result without `status`, which nothing completed, unless the service requires a `status`.
+    /// Creates a result without `status`, unless the service requires one.
     fn placeholder(&self, item: &Value, key: &CallKey<'_>) -> Value {
         let Some(call) = item.as_object() else { return Value::Null };
         if let (Some(client), Some(read)) = (client::of_call(call), read_call(item)) {
@@ -124,7 +125,9 @@ fn remove_lone_reasoning(history: &mut Vec<Value>) {
     }
 }
 
-/// Returns whether the model wrote an item. A reference may stand for such an item.
+/// Returns whether the model wrote an item.
+///
+/// A reference may stand for such an item.
 fn is_of_model(item: &Value) -> bool {
     let is_answer = is_result(item) || text(item, "type") == "mcp_approval_response";
     !is_answer && matches!(text(item, "role"), "" | "assistant")

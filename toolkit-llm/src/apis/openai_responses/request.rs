@@ -48,7 +48,7 @@ fn is_of_this_api(native: &NativeMessages) -> bool {
     native.format == super::FACTS.name
 }
 
-/// Returns the JSON of an assistant message that the provider has stored and the request can refer to.
+/// Returns the JSON of a stored assistant message to which the request can refer.
 fn stored<'a>(request: &'a ModelRequest, message: &'a Message) -> Option<&'a NativeMessages> {
     let Message::Assistant(answer) = message else { return None };
     let native = answer.native.as_ref()?;
@@ -94,7 +94,7 @@ fn write_state(builder: &mut RequestBuilder<'_>) {
     }
 }
 
-/// Returns whether the model reasons, by the option `thinking` or else by the earlier messages.
+/// Returns whether the model reasons, by the option `thinking` or the earlier messages.
 ///
 /// Models that do not reason refuse requests for encrypted reasoning.
 fn is_reasoning(request: &ModelRequest) -> bool {
@@ -142,7 +142,6 @@ fn resent(request: &ModelRequest, native: &NativeMessages) -> Vec<Value> {
     items
 }
 
-/// Returns whether the field `name` of an item has a text or a list that is not empty.
 fn has(item: &Value, name: &str) -> bool {
     match item.get(name) {
         Some(Value::String(text)) => !text.is_empty(),

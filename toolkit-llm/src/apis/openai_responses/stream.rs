@@ -96,8 +96,9 @@ impl PartCodec for OpenAiResponses {
         item::close(item, if is_complete { "completed" } else { "incomplete" });
     }
 
-    /// Sets blank arguments of a complete call to `{}`, as the service does. Otherwise, it would look cut
-    /// off.
+    /// Sets blank arguments of a complete call to `{}`, as the service does.
+    ///
+    /// Otherwise, it would look cut off.
     fn settle(&self, call: &mut Value) {
         let Some(read) = read_call(call, false) else { return };
         if read.is_blank() && !read.is_cut && read.name == text(call, "name") {
@@ -110,7 +111,7 @@ impl PartCodec for OpenAiResponses {
     }
 }
 
-/// Adds text, reasoning or arguments to an item: a piece (`….delta`), or the complete text (`….done`).
+/// Adds a piece (`….delta`) or the complete text (`….done`) to an item.
 fn push_text(stream: &mut Assembly, name: &str, event: &Value) {
     let (name, is_whole) = match name.rsplit_once('.') {
         Some((name, "delta")) => (name, false),

@@ -17,7 +17,7 @@ use toolkit_core::definition::{ToolDefinition, ToolKind};
 use toolkit_core::name::WireNames;
 use toolkit_core::output::Content;
 
-/// The name of the registry's tool that calls the tools found by the tool search.
+/// The registry's tool that calls the tools found by the tool search.
 const CALL_DEFERRED: &str = "call_deferred";
 
 /// The values of `allowed_callers` that the service accepts.
@@ -83,8 +83,7 @@ impl DefinitionCodec for OpenAiResponses {
         Some(tool)
     }
 
-    /// Returns the namespace from which the definition was parsed, or else the one in its name, if the
-    /// options describe it.
+    /// Returns the namespace that was received, or else one in the name that the options describe.
     fn namespace<'a>(&self, definition: &'a ToolDefinition, options: &DefinitionOptions) -> Option<&'a str> {
         let read = definition.metadata.meta.get(NAMESPACE).and_then(Value::as_str);
         if read.is_some() {
@@ -129,7 +128,9 @@ fn is_text(schema: &Value) -> bool {
     text(schema, "type") == "string" && fields.keys().all(|name| KEYWORDS.contains(&name.as_str()))
 }
 
-/// Adds the tools of a namespace to the entry with the same name. Returns whether there is one.
+/// Adds the tools of a namespace to the entry with the same name.
+///
+/// Returns whether there is one.
 fn join_namespace(namespace: &Value, entries: &mut [Value]) -> bool {
     for entry in entries {
         let is_same = ["type", "name"].into_iter().all(|field| text(entry, field) == text(namespace, field));
@@ -223,8 +224,9 @@ impl HistoryCodec for OpenAiResponses {
     }
 }
 
-/// Removes fields that the service or an SDK adds, and requests must not contain ("Unknown parameter",
-/// "Invalid type").
+/// Removes fields of the service or an SDK that requests must not contain.
+///
+/// The service refuses them: "Unknown parameter", "Invalid type".
 fn strip_refused(item: &mut Fields) {
     let is_reasoning = kind(item) == Some("reasoning");
     item.retain(|name, value| !is_refused(name, value, is_reasoning));
@@ -260,7 +262,7 @@ impl ResultCodec for OpenAiResponses {
 }
 
 impl CallKind {
-    /// Writes a result, followed by a message with the text that the item cannot express.
+    /// Writes a result, and a message with the text that it cannot express.
     pub(super) fn write_result(&self, result: &ToolResult, id: &str) -> Vec<Value> {
         let mut item = Fields::new();
         set(&mut item, "type", self.output);

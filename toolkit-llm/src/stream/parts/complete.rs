@@ -1,4 +1,4 @@
-//! The complete parts of a message: for each call while the message arrives, and all at the end.
+//! The complete parts of a message, for each call and at the end.
 
 use super::{CallOrder, KnownParts, Parts};
 use crate::call::arguments::Arguments;
@@ -30,8 +30,7 @@ impl Parts {
         }
     }
 
-    /// Returns copies of the calls completed since the last call of this method, and of the complete parts
-    /// before them.
+    /// Returns copies of the calls completed since the previous copy, and of the complete parts before them.
     pub(crate) fn take_complete(&mut self) -> Self {
         let Self { parts, order: CallOrder { complete, .. }, .. } = self;
         let calls = complete.iter().filter(|number| parts[**number].is_yielded());
@@ -48,7 +47,9 @@ impl Parts {
         Self { parts: new, ..Self::new(self.codec, Value::Null, false) }
     }
 
-    /// Removes all parts except the complete ones. The numbers of the parts change.
+    /// Removes all parts except the complete ones.
+    ///
+    /// The numbers of the parts change.
     pub(crate) fn keep_complete(&mut self) {
         let codec = self.codec;
         self.arrange(|part| is_complete(codec, part));
@@ -70,7 +71,6 @@ impl Parts {
         self.parts.iter_mut().map(|part| part.json.take()).collect()
     }
 
-    /// Returns the arguments of a call as text, if they are an object or missing.
     fn object_as_text(&self, number: usize) -> Option<String> {
         let call = self.codec.part_call(&self[number].json)?;
         match call.arguments() {
@@ -81,7 +81,7 @@ impl Parts {
         }
     }
 
-    /// Takes the calls that were returned by events, in the order of the parts.
+    /// Takes the returned calls, in the order of the parts.
     pub(crate) fn take_calls(&mut self) -> impl Iterator<Item = ToolCall> {
         self.parts.iter_mut().filter_map(|part| part.returned.call.take())
     }

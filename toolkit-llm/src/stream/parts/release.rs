@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use toolkit_schema::__private::extract_object;
 
 impl Parts {
-    /// Returns the call of an ended part, unless it repeats another or must wait for the end of the message.
+    /// Returns the call of an ended part, unless it repeats another or must wait.
     pub(super) fn hold_or_yield(&mut self, number: usize) {
         if self.order.waiting.contains(&number) {
             return;
@@ -24,7 +24,7 @@ impl Parts {
         }
     }
 
-    /// Returns whether a part is not a repeated or a nameless call, which are dropped.
+    /// Returns whether a part is no repeated or nameless call, which are dropped.
     fn is_new(&mut self, number: usize) -> bool {
         let Self { codec, parts, known_calls, .. } = self;
         let part = &mut parts[number];
@@ -34,7 +34,7 @@ impl Parts {
         is_new
     }
 
-    /// Returns a complete call, and the calls that have waited for it, unless it waits for an earlier call.
+    /// Returns a complete call and those that have waited for it, unless it waits itself.
     fn yield_call(&mut self, number: usize) {
         if self.must_wait(number) {
             self.order.waiting.insert(number);
@@ -82,7 +82,7 @@ impl Parts {
         self.add_complete(number);
     }
 
-    /// Returns all calls that were held back, at the end of the message.
+    /// Returns all held calls at the end of the message.
     ///
     /// If generation stopped early (`is_cut`), the last part is cut off. Calls without arguments are, too, if
     /// arguments without an owner may be theirs.

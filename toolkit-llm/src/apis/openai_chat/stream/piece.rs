@@ -54,7 +54,7 @@ pub(super) fn is_same(known: &StreamedPart, call: &WireCall<'_>) -> bool {
     known.name == call.name && is_same_object(&known.text, &text_of(call))
 }
 
-/// Returns the call that `piece` continues, by its index, or else its id, or else the current call.
+/// Returns the call that `piece` continues, by its index, its id, or else the current call.
 fn find(parts: &Parts, piece: &WireCall<'_>) -> Option<usize> {
     let place = match (piece.index, piece.id.as_deref()) {
         (Some(index), _) => parts.known.by_index.get(&(index as u64)),
@@ -116,7 +116,7 @@ fn is_repeated_by(part: &StreamedPart, piece: &WireCall<'_>) -> bool {
     }
 }
 
-/// Returns whether the piece begins the real arguments after an empty object, which some servers send first.
+/// Returns whether the piece begins the arguments after an empty object, which some servers send.
 fn is_first_text(part: &StreamedPart, piece: &WireCall<'_>) -> bool {
     let is_same_call = match &piece.id {
         Some(id) => **id == *part.key.call,
@@ -125,7 +125,9 @@ fn is_first_text(part: &StreamedPart, piece: &WireCall<'_>) -> bool {
     is_same_call && part.text.trim() == "{}" && text_of(piece).trim_start().starts_with('{')
 }
 
-/// Adds a piece to a call. The name and arguments of a returned call do not change.
+/// Adds a piece to a call.
+///
+/// The name and arguments of a returned call do not change.
 fn add(part: &mut StreamedPart, piece: &WireCall<'_>) {
     if !part.is_done {
         add_text(part, piece);

@@ -27,7 +27,9 @@ pub(super) fn key_of_item<'a>(item: &'a Value, output_index: Option<&Value>) -> 
     PartKey { item: text(item, "id"), index, call: text(item, "call_id"), kind: text(item, "type") }
 }
 
-/// Returns the index `known`, or the index of a new item. The item gets the fields of `key`.
+/// Returns the index `known`, or the index of a new item.
+///
+/// The item gets the fields of `key`.
 pub(super) fn known_or_new(parts: &mut Parts, known: Option<usize>, key: &PartKey<&str>) -> usize {
     let number = known.unwrap_or_else(|| parts.begin(key.index.unwrap_or(parts.len() as u64), Value::Null));
     parts.learn(number, key);
@@ -60,7 +62,7 @@ pub(super) fn find(parts: &Parts, key: &PartKey<&str>, is_begin: bool) -> Option
     places.into_iter().flatten().find(|number| fits(parts, *number, key, is_begin))
 }
 
-/// Returns whether the indices of both keys differ, and the call ids do not say that the item is the same.
+/// Returns whether the indices differ, and the call ids do not say that the item is the same.
 fn is_apart(known: &PartKey<String>, key: &PartKey<&str>) -> bool {
     known.is_elsewhere(key) && !known.is_same_call(key)
 }
@@ -77,7 +79,7 @@ fn fits(parts: &Parts, number: usize, key: &PartKey<&str>, is_begin: bool) -> bo
     !has_other_call(parts, number, key) || may_be_renamed(parts, number, key, is_begin)
 }
 
-/// Returns whether the new call id of the event may be a second id of an item.
+/// Returns whether the call id of the event may be a second id of an item.
 fn may_be_renamed(parts: &Parts, number: usize, key: &PartKey<&str>, is_begin: bool) -> bool {
     let part = &parts[number];
     let is_open = parts.awaits_arguments(number) || !is_begin && (is_same_item(part, key) || !part.is_done);
@@ -90,7 +92,7 @@ pub(super) fn is_same_item(part: &StreamedPart, key: &PartKey<&str>) -> bool {
     !key.item.is_empty() && part.key.item == key.item
 }
 
-/// Returns the index of the open item that ends with new ids, and without an index or with another one.
+/// Returns the open item with the name and the arguments of `item`, for the sixth rule.
 pub(super) fn find_open(parts: &Parts, key: &PartKey<&str>, item: &Value) -> Option<usize> {
     for (number, part) in parts.iter().enumerate() {
         let is_same_place = key.index.is_none() || is_same_item(part, key);
@@ -101,12 +103,12 @@ pub(super) fn find_open(parts: &Parts, key: &PartKey<&str>, item: &Value) -> Opt
     None
 }
 
-/// Returns whether an item has a call id, and the key has the id of another call.
+/// Returns whether the item and the key have ids of different calls.
 fn has_other_call(parts: &Parts, number: usize, key: &PartKey<&str>) -> bool {
     parts[number].key.is_other_call(key) && parts.known.by_call.get(key.call) != Some(&number)
 }
 
-/// Returns the index in `parts` of an item in the final response, found by its ids, or else by its position.
+/// Returns the index of an item in the final response, by its ids, or else its position.
 ///
 /// Items matched before are skipped. Some servers give the calls new ids there: a streamed call whose id is
 /// not `listed` is found by its name and its arguments.
@@ -143,7 +145,7 @@ fn is_same_unlisted_call(parts: &Parts, number: usize, key: &PartKey<&str>) -> b
     parts.get(number).is_some_and(|part| !part.is_listed && part.key.is_same_call(key))
 }
 
-/// Returns whether a streamed call and a complete call with another id may be the same call.
+/// Returns whether calls with different ids, one of them complete, may be the same.
 ///
 /// They have the same name, and their arguments do not contradict each other.
 pub(super) fn may_be_same(known: &StreamedPart, item: &Value) -> bool {

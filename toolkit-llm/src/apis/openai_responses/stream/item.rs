@@ -13,7 +13,7 @@ use crate::stream::parts::Parts;
 use serde_json::{Value, json};
 use toolkit_core::call::ToolCall;
 
-/// Returns the type of the item and the location of the text that the event `name` changes.
+/// Returns the type of the item and the place of the text that the event `name` changes.
 pub(super) fn place(name: &str, event: &Value) -> Option<(&'static str, Place)> {
     let (item, field, block, text) = match name {
         "function_call_arguments" => (FUNCTION, "arguments", "", "arguments"),
@@ -32,7 +32,6 @@ pub(super) fn place(name: &str, event: &Value) -> Option<(&'static str, Place)> 
     Some((item, Place { field, index, block, text }))
 }
 
-/// Adds the stream event for a text in a block of the type `block`.
 pub(super) fn say(parts: &mut Parts, block: &str, text: &str) {
     match block {
         "output_text" => parts.say(false, text),
@@ -71,7 +70,7 @@ fn is_another_call(part: &StreamedPart, key: &PartKey<&str>, item: &Value) -> bo
     part.is_yielded() && !is_same_item && !find::may_be_same(part, item)
 }
 
-/// Replaces a streamed item by the final item, unless it has a different call than the returned one.
+/// Replaces a streamed item by the final one, unless a different call was returned.
 pub(super) fn complete(parts: &mut Parts, number: usize, item: &Value) {
     let part = &mut parts[number];
     let is_new = !part.is_done && part.texts.is_empty();
@@ -184,7 +183,7 @@ pub(super) fn content(field: &Value) -> u8 {
     }
 }
 
-/// Returns the JSON of a text: a block of the type in `place`, or the text itself without a type.
+/// Returns a block with the text, or the text itself if `place` has no block type.
 fn block(place: Place, text: &str) -> Value {
     match place.block {
         "" => text.into(),
