@@ -20,13 +20,13 @@ use toolkit_core::output::{Content, ToolOutput};
 
 /// The received message of an API.
 pub(crate) trait ChatResponse {
-    /// The name of the format, under which provider extras are stored.
+    /// The format's name, under which provider extras are stored.
     const NAME: &'static str;
     /// The field of a response with the finish reason.
     const FINISH: &'static str;
     /// The fields of a message with texts, each with `true` for reasoning.
     const TEXTS: [(&'static str, bool); 2];
-    /// Whether the last call may be incomplete if generation stopped early.
+    /// Whether an early stop may leave the last call incomplete.
     const CUTS_CALLS: bool;
 
     /// Refuses the content of another API.
@@ -77,7 +77,7 @@ fn finish<C: ChatResponse>(payload: &Value) -> FinishReason {
     FinishReason::parse(text(payload, C::FINISH))
 }
 
-/// Reads the message in a response body, or a message alone.
+/// Reads the message of a response body, or one alone.
 ///
 /// A body has no role. A message with one may have an unknown field `message`.
 fn body<C: ChatResponse>(fields: &Fields, is_cut: bool) -> Result<ReceivedMessage<'_>, WireError> {

@@ -26,7 +26,7 @@ impl Assembly {
 }
 
 impl Parts {
-    /// Returns the part with the provider's index `index`, or the latest part.
+    /// Returns the part with this provider's index, or the latest.
     pub(crate) fn at_index(&self, index: Option<u64>) -> Option<usize> {
         match index {
             Some(index) => self.known.by_index.get(&index).copied(),
@@ -34,7 +34,7 @@ impl Parts {
         }
     }
 
-    /// Begins a part with the provider's index `index`, and announces a call.
+    /// Begins a part with this provider's index, and announces calls.
     ///
     /// Returns its number.
     ///
@@ -55,7 +55,7 @@ impl Parts {
         number
     }
 
-    /// Returns whether the JSON of a call begins an open call again.
+    /// Returns whether the JSON begins an open call again.
     ///
     /// It has the same id, or the arguments of the open call are still to come and the name is the same.
     fn is_begun_by(&self, number: usize, json: &Value) -> bool {
@@ -115,7 +115,7 @@ impl Parts {
 }
 
 impl StreamedPart {
-    /// Writes the received pieces of the arguments into the field at `path`.
+    /// Writes the received arguments into the field at `path`.
     ///
     /// Arguments become an object, as without streaming. Incomplete arguments stay a string. Missing
     /// arguments of a call become an empty object.

@@ -1,4 +1,4 @@
-//! One part of a streamed message, such as a call or a text.
+//! One part of a streamed message, such as a call.
 
 use super::paths::PathArguments;
 use super::scan::ObjectScanner;
@@ -24,7 +24,7 @@ pub(crate) trait PartCodec: Api + fmt::Debug + Sync {
     /// Changes the JSON of a complete call before its return.
     fn settle(&self, _call: &mut Value) {}
 
-    /// Reads a part of a hosted tool: a call or an output.
+    /// Reads a call or an output of a hosted tool.
     fn hosted(&self, _part: &Value) -> Option<HostedPart> {
         None
     }
@@ -62,7 +62,7 @@ pub(crate) struct StreamedPart {
     pub(crate) key: PartKey<String>,
     /// The position by which the parts of the message are sorted at the end.
     pub(crate) position: u64,
-    /// The part in the provider's JSON, complete once the part is done.
+    /// The provider's JSON, complete once the part is done.
     ///
     /// `null` if only fragments have arrived.
     pub(crate) json: Value,
@@ -92,7 +92,7 @@ pub(super) struct ReturnedPart {
     pub(super) is_dropped: bool,
     pub(super) is_announced: bool,
     pub(super) id: Option<CallId>,
-    /// The number of bytes of the arguments that were returned in events.
+    /// The bytes of the arguments returned in events.
     pub(super) shown: usize,
     pub(super) is_counted: bool,
     /// The call as it was returned.

@@ -31,7 +31,7 @@ pub(crate) struct Parts {
     pub(crate) open: Vec<usize>,
     order: CallOrder,
     known_calls: KnownCalls,
-    /// The calls of hosted tools, each with the output that has arrived.
+    /// The calls of hosted tools, with their received outputs.
     hosted: HostedCalls,
     /// The events to return to the caller of the accumulator.
     pub(crate) events: Vec<StreamEvent>,
@@ -59,7 +59,7 @@ struct CallOrder {
     /// The complete calls that wait for an earlier one, in APIs that find the call of a result by its
     /// position.
     waiting: BTreeSet<usize>,
-    /// The number of parts at the beginning for which no call waits.
+    /// The number of first parts for which no call waits.
     settled: usize,
     /// The call that received the last arguments without an owner.
     adopter: Option<usize>,
@@ -89,7 +89,7 @@ impl Parts {
         self.parts.len().checked_sub(1)
     }
 
-    /// Returns the part with the highest position that is in the response.
+    /// Returns the part of the response with the highest position.
     pub(crate) fn last(&self) -> Option<usize> {
         let mut last = None;
         for (number, part) in self.parts.iter().enumerate() {
@@ -143,7 +143,7 @@ impl Parts {
         }
     }
 
-    /// Adds an event with the new arguments of an announced call.
+    /// Adds an event with new arguments of an announced call.
     ///
     /// An empty object waits until the call ends (`is_end`), because some servers send it before the
     /// arguments.
@@ -242,7 +242,7 @@ impl Parts {
         is_open
     }
 
-    /// Marks a call without arguments, or with free text, as cut off.
+    /// Marks a call without arguments or with free text as cut off.
     ///
     /// The call is then refused.
     pub(crate) fn cut(&mut self, number: usize) {
@@ -256,7 +256,7 @@ impl Parts {
         }
     }
 
-    /// Returns whether the part is a call that may be cut off unnoticed.
+    /// Returns whether a call may be cut off unnoticed.
     ///
     /// It has no arguments or free text. Services that stream arguments as an object send it complete.
     fn may_be_cut(&self, number: usize) -> bool {

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 /// JSON parsers stop at a similar depth.
 const DEEPEST: usize = 100;
 
-/// The arguments of one call, as far as they have been received.
+/// The received arguments of one call.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct PathArguments {
     args: Value,

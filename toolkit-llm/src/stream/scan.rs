@@ -11,7 +11,7 @@ pub(crate) enum ObjectScanner {
     Open { depth: usize, text: Text },
     /// The object has ended, followed by at most white space.
     Complete,
-    /// The text is not an object, or continues after the object.
+    /// The text is no object, or continues after it.
     NoObject,
 }
 

@@ -56,7 +56,7 @@ impl SseDecoder {
         Ok(events)
     }
 
-    /// Returns the last event, which some servers end without an empty line.
+    /// Returns the last event, which may lack an empty line.
     pub(crate) fn finish(&mut self) -> Option<String> {
         let completed = self.end_line();
         completed.or_else(|| self.data.take().map(text))

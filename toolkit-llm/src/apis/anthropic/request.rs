@@ -69,7 +69,7 @@ fn write_container(builder: &mut RequestBuilder<'_>) {
     builder.set(if has_skills { "/container/id" } else { "/container" }, id);
 }
 
-/// Returns the id of the latest container of the current turn.
+/// Returns the id of the current turn's latest container.
 ///
 /// No code waits in a container of an earlier turn, and it may have expired.
 fn container(request: &ModelRequest) -> Option<&str> {
@@ -141,7 +141,7 @@ fn accepts_cache_point(block: &Value) -> bool {
     }
 }
 
-/// Returns whether the current turn has calls without their signed thinking.
+/// Returns whether the turn has calls without their signed thinking.
 ///
 /// Only the native form of a message contains it, which is lost if a guardrail changes the message. Another
 /// API has no such thinking. Later messages of a turn need none.

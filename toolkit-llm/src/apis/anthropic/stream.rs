@@ -139,7 +139,7 @@ fn is_any_call(block: &Value) -> bool {
     text(block, "type").ends_with("tool_use")
 }
 
-/// Appends a delta to the block with the provider's index `index`.
+/// Appends a delta to the block with this provider's index.
 ///
 /// A delta is ignored if the block has ended or has another type.
 fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {

@@ -26,7 +26,7 @@ use toolkit_schema::SchemaLoss;
 
 pub(crate) const CHOICE: &str = "tool_choice";
 
-/// The user message after calls must begin with exactly their results.
+/// The user message after calls begins with exactly their results.
 ///
 /// Anthropic's models refuse a request in which an id occurs twice.
 pub(super) const RESULTS: ResultRule = ResultRule {
@@ -131,7 +131,7 @@ impl HistoryCodec for Anthropic {
         is_readable(kind, media)
     }
 
-    /// Writes a call without fields that are `null`, which the service refuses.
+    /// Writes a call without `null` fields, which the service refuses.
     fn write_call(&self, call: OutgoingCall<'_>) -> Value {
         let mut block = call.fields(FACTS.name);
         block.retain(|_, value| !value.is_null());
@@ -206,7 +206,7 @@ fn assistant(blocks: Vec<Value>) -> Vec<Value> {
 }
 
 impl ResultCodec for Anthropic {
-    /// Encodes all results in one user message directly after the calls.
+    /// Encodes all results in the user message after the calls.
     ///
     /// The service requires it. The message contains nothing else, as results of calls by code execution
     /// require.
@@ -295,7 +295,7 @@ fn entry<'a>(block: &'a Value, role: &str) -> Option<Entry<'a>> {
     }
 }
 
-/// Returns whether a request names a container, also one with skills.
+/// Returns whether a request names a container, with skills or not.
 fn has_container(request: &Fields) -> bool {
     let Some(container) = request.get("container") else { return false };
     let id = container.get("id").unwrap_or(container).as_str();

@@ -92,9 +92,9 @@ fn document_name(media: &Media) -> String {
     }
 }
 
-/// Gives documents with the same name different names, also in results.
+/// Gives all documents of a request different names.
 ///
-/// Names must differ within a request, regardless of their case.
+/// The service requires it, and ignores the case of names.
 pub(super) fn number_documents<'a>(blocks: impl IntoIterator<Item = &'a mut Value>) {
     let mut taken = HashSet::new();
     for block in blocks {

@@ -110,7 +110,7 @@ pub(super) fn read_call_block(block: &Value, is_cut: bool) -> Option<WireCall<'_
     if is_call(block) { Some(read_call(block, is_cut)) } else { None }
 }
 
-/// Returns whether a value is a content block of this API.
+/// Returns whether a value is a block of this API.
 ///
 /// Blocks of other APIs have a field `type`.
 fn is_block(value: &Value) -> bool {

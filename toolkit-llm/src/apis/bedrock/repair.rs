@@ -11,7 +11,7 @@ use crate::json::fields::{Fields, set_at, text};
 use serde_json::{Value, json};
 use toolkit_schema::SchemaLoss;
 
-/// The message after calls must begin with the results of all of them.
+/// The message after calls begins with all their results.
 ///
 /// Anthropic's models refuse a request in which an id occurs twice.
 pub(super) const RESULTS: ResultRule = ResultRule {

@@ -26,7 +26,7 @@ const REDACTED: &[&str] = &["reasoningContent", "redactedContent"];
 const SIGNATURE: &[&str] = &["reasoningContent", "reasoningText", "signature"];
 
 impl StreamCodec for Bedrock {
-    /// Processes an event, an object with the event type as its only field.
+    /// Processes an event, whose type is its only field.
     fn push(&self, stream: &mut Assembly, event: &Value) -> Result<(), WireError> {
         let fields = event_fields(event, "error", "an event of the response")?;
         let mut members = fields.iter();

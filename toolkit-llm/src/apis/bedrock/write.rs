@@ -37,7 +37,7 @@ impl DefinitionCodec for Bedrock {
 }
 
 impl ChoiceCodec for Bedrock {
-    /// Leaves out the default `auto`, because only some models accept the field.
+    /// Leaves out the default `auto`, which some models refuse.
     fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
         let (choice, is_set_lost) = without_set(&wanted.choice);
         let mut fields = Fields::new();

@@ -15,7 +15,7 @@ use crate::stream::part::{PartCodec, PartKey, StreamedPart};
 use crate::stream::parts::Parts;
 use serde_json::{Value, json};
 
-/// The fields of a message that are spread over several events.
+/// The fields of a message that arrive in several events.
 const GROWING: [&str; 4] = ["content", "tool_calls", "tool_plan", "citations"];
 
 impl StreamCodec for Cohere {
@@ -143,7 +143,7 @@ fn one(part: Option<&Value>) -> Option<&Value> {
     }
 }
 
-/// Adds a piece to the part with the key `key`, or begins it.
+/// Adds a piece to the part `key`, or begins it.
 fn extend(parts: &mut Parts, key: &str, is_call: bool, piece: &Value) {
     let mut known = parts.known.by_item.get(key).copied();
     if is_call {
@@ -176,7 +176,7 @@ fn extend(parts: &mut Parts, key: &str, is_call: bool, piece: &Value) {
     }
 }
 
-/// Returns whether a named call continues the part with its index.
+/// Returns whether a call continues the part with its index.
 fn is_same_call(parts: &Parts, number: usize, call: &WireCall<'_>) -> bool {
     let part = &parts[number];
     let is_open = !part.is_done && !part.name.is_empty();

@@ -5,7 +5,7 @@ use crate::history::results::unsendable;
 use serde_json::{Value, json};
 use toolkit_core::output::{Content, Media, MediaData};
 
-/// The media items that models accept from the third generation on.
+/// The media items of models from the third generation on.
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED_IN_RESULTS };
 /// The media items that earlier models accept.
 ///

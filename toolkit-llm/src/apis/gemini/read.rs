@@ -198,7 +198,7 @@ pub(super) fn failure(candidate: &Fields, has_parts: bool, has_calls: bool) -> O
     if failed { Some(report("the model stopped", Some(reason), message, is_blocked)) } else { None }
 }
 
-/// Returns the service's error, or the reason why it blocked the prompt.
+/// Returns the service's error, or why it blocked the prompt.
 pub(super) fn reported_error(body: &Fields) -> Option<Report> {
     if let Some(error) = get(body, "error") {
         return Some(Report::read(error));

@@ -192,7 +192,7 @@ fn push_call(parts: &mut Parts, call: &WireCall<'_>) {
     }
 }
 
-/// Returns the ended call to which the arguments of `call` belong.
+/// Returns the ended call that owns the arguments of `call`.
 ///
 /// It has no arguments yet, and has the same id or is the only such call.
 fn owner(parts: &mut Parts, call: &WireCall<'_>, has_pieces: bool) -> Option<usize> {
@@ -234,7 +234,7 @@ fn open_call(parts: &Parts, call: &WireCall<'_>, is_whole: bool) -> Option<usize
     if call.name.is_empty() { last } else { None }
 }
 
-/// Returns the argument value in a piece of a call, as in `stringValue`.
+/// Returns the argument value of a piece, as in `stringValue`.
 ///
 /// Outside of `nullValue`, `null` counts as missing.
 fn value(piece: &Value) -> Option<Value> {

@@ -19,7 +19,7 @@ fn json() -> impl Strategy<Value = Value> {
     )
 }
 
-/// Generates parts with and without calls, with fields of any shape.
+/// Generates parts, also calls, with fields of any shape.
 fn parts() -> impl Strategy<Value = Vec<Value>> {
     let part = prop_oneof![
         json().prop_map(|call| json!({"functionCall": call, "thoughtSignature": "CpcB"})),
@@ -105,7 +105,7 @@ proptest! {
         let _ = stream.finish();
     }
 
-    /// The history contains every call, with a legal name and arguments.
+    /// The history has every call with legal name and arguments.
     ///
     /// All results, encoded and parsed again, have the ids of the calls.
     #[test]

@@ -144,7 +144,7 @@ fn has_no_properties(schema: &Value) -> bool {
     fields.iter().all(|(keyword, value)| fits_no_properties(keyword, value))
 }
 
-/// Returns whether a keyword says no more than `object` without properties.
+/// Returns whether a keyword fits an object without properties.
 fn fits_no_properties(keyword: &str, value: &Value) -> bool {
     match keyword {
         "type" => value.as_str().is_some_and(|kind| kind.eq_ignore_ascii_case("object")),
@@ -319,7 +319,7 @@ impl ResultCodec for Gemini {
         self.encode_results_for(None, results, ids, names)
     }
 
-    /// Encodes all results in one message, in the order of the calls.
+    /// Encodes all results in one message, in the calls' order.
     ///
     /// The service requires it. Media items that results do not accept follow in a second message.
     fn encode_results_for(

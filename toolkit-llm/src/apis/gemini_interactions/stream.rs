@@ -17,7 +17,7 @@ use crate::stream::part::{PartCodec, StreamedPart};
 use crate::stream::parts::Parts;
 use serde_json::{Value, json};
 
-/// The fields of a status update that become fields of the response.
+/// The fields of a status update that the response gets.
 const UPDATED: [&str; 3] = ["status", "usage", "continuation_token"];
 
 impl StreamCodec for GeminiInteractions {
@@ -100,7 +100,7 @@ impl PartCodec for GeminiInteractions {
     }
 }
 
-/// Returns whether a field belongs to the interaction, not to the event.
+/// Returns whether a field belongs to the interaction, not the event.
 fn is_of_interaction(name: &str, value: &Value) -> bool {
     !matches!(name, "steps" | "event_type" | "event_id") && !value.is_null()
 }

@@ -28,7 +28,7 @@ pub(super) const MEDIA: MediaTable = MediaTable {
     results: &[],
 };
 
-/// The API has no field for tool choice: the model decides.
+/// The API has no tool choice: the model decides.
 impl ChoiceCodec for Ollama {
     fn encode_tool_config(&self, wanted: &ToolConfig, _names: &WireNames) -> EncodedToolConfig {
         let encoded = EncodedToolConfig::new(Fields::new());

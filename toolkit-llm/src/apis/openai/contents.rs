@@ -10,7 +10,7 @@ use toolkit_core::ToolResult;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, Media};
 
-/// The media items that one variant of the API accepts, with their encoding.
+/// The media items of one API variant, with their encoding.
 #[derive(Debug)]
 pub(crate) struct Contents {
     pub(crate) table: &'static MediaTable,

@@ -45,7 +45,7 @@ fn write_thinking(builder: &mut RequestBuilder<'_>) {
     write_effort(builder, "/reasoning_effort");
 }
 
-/// Asks for the token usage, which a stream does not report otherwise.
+/// Asks for the token usage, which streams otherwise lack.
 fn write_usage(builder: &mut RequestBuilder<'_>, stream: bool) {
     if stream {
         builder.set("/stream_options/include_usage", true);

@@ -8,7 +8,7 @@ use crate::json::fields::text;
 use serde_json::{Value, json};
 use toolkit_core::output::{Media, MediaData};
 
-/// The accepted media items, from Mistral's guides to vision, audio and documents.
+/// The accepted media items, from Mistral's guides.
 const MEDIA: MediaTable = MediaTable { messages: &messages(Urls::Web), results: &[] };
 
 const CONTENTS: Contents = Contents { table: &MEDIA, write };

@@ -38,7 +38,7 @@ impl RepairCodec for OpenAiChat {
     }
 }
 
-/// Returns the key that pairs a call and its result by name.
+/// Returns the key that pairs call and result by name.
 ///
 /// A message with the older `function_call` has a single call, without an id.
 fn by_name(named: &Value) -> CallKey<'_> {

@@ -133,7 +133,7 @@ fn push_choice(stream: &mut Assembly, json: &Value, at: usize) -> Result<(), Wir
     Ok(())
 }
 
-/// Returns whether the last value of a choice's field is kept.
+/// Returns whether a choice's field keeps its last value.
 fn is_kept(name: &str, value: &Value) -> bool {
     match name {
         "index" | "delta" | "message" | "logprobs" => false,

@@ -87,7 +87,7 @@ impl Parts {
     }
 }
 
-/// Returns whether a part is a returned call, or another part that has ended.
+/// Returns whether a part is a returned call, or another ended part.
 fn is_complete(codec: &dyn PartCodec, part: &StreamedPart) -> bool {
     part.is_yielded() || part.is_done && codec.part_call(&part.json).is_none()
 }

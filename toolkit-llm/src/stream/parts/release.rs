@@ -1,4 +1,4 @@
-//! When the calls of a message are returned, and in which order.
+//! When, and in which order, the calls are returned.
 
 use super::Parts;
 use crate::call::ids;
