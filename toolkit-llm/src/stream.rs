@@ -1,5 +1,4 @@
-//! Streamed responses while they are received: the events in the bytes, the pieces in the events, and the parts that
-//! the pieces belong to.
+//! Streamed responses: the events in the bytes, the pieces in the events, and their parts.
 
 pub(crate) mod assembly;
 mod event;

@@ -1,6 +1,6 @@
-//! APIs with one message per response, calls in its list `tool_calls`, and a message of the role `tool` for each result.
+//! APIs with one message per response, a list `tool_calls`, and a message of the role `tool` for each result.
 //!
-//! The calls have the form of Chat Completions, `{id, function: {name, arguments}}`.
+//! Calls have the form of Chat Completions, `{id, function: {name, arguments}}`.
 
 use super::openai::unknown_of_function;
 use crate::call::WireCall;
@@ -20,31 +20,34 @@ use toolkit_core::output::{Content, ToolOutput};
 
 /// The received message of an API.
 pub(crate) trait ChatResponse {
-    /// The name of the format, under which provider extras are stored.
+    /// The format's name, under which provider extras are stored.
     const NAME: &'static str;
     /// The field of a response with the finish reason.
     const FINISH: &'static str;
     /// The fields of a message with texts, each with `true` for reasoning.
     const TEXTS: [(&'static str, bool); 2];
-    /// Whether the last call may be incomplete if generation stopped early.
+    /// Whether an early stop may leave the last call incomplete.
     const CUTS_CALLS: bool;
 
-    /// Refuses the content of another API. If such a message were read as a message without calls, a mistake of the
-    /// caller would stay hidden.
+    /// Refuses the content of another API.
+    ///
+    /// As a message without calls, it would hide a mistake of the caller.
     fn check_content(message: &Fields, path: &str) -> Result<(), WireError>;
 }
 
-/// The `tool` messages of an API. They contain no images: all images of a turn follow in one user message.
+/// The `tool` messages of an API.
+///
+/// All images of a turn follow them in one user message.
 pub(crate) trait ToolMessages: Api + HistoryCodec {
     fn tool_message(result: &ToolResult, id: &str, names: &WireNames) -> Value;
 }
 
 impl<C: ChatResponse> ResponseCodec for C {
-    /// Finds the message in a response body. Also accepts a single message, a single call, or a list of calls.
+    /// Finds the message in a response body, or reads a message, a call, or a list of calls.
     fn read<'a>(&self, payload: &'a Value) -> Result<DecodedPayload<'a>, WireError> {
         let messages = match payload {
             Value::Array(calls) if calls.is_empty() => Vec::new(),
-            // If at least one value is a call, damaged calls beside it are accepted, too.
+            // Damaged calls are accepted beside a valid call.
             Value::Array(calls) if calls.iter().any(is_call) => vec![of_calls::<C>(calls, false)],
             Value::Array(_) => return Err(WireError::new("[0]", "a call with `function`")),
             Value::Object(_) if is_call(payload) => {
@@ -74,8 +77,9 @@ fn finish<C: ChatResponse>(payload: &Value) -> FinishReason {
     FinishReason::parse(text(payload, C::FINISH))
 }
 
-/// Reads the message in a response body, or a message alone. A body has no role, and a message with a role may have a field
-/// `message` that only the provider knows.
+/// Reads the message of a response body, or one alone.
+///
+/// A body has no role. A message with one may have an unknown field `message`.
 fn body<C: ChatResponse>(fields: &Fields, is_cut: bool) -> Result<ReceivedMessage<'_>, WireError> {
     let nested = if fields.contains_key("role") { None } else { fields.get("message") };
     match nested {
@@ -92,7 +96,6 @@ fn body<C: ChatResponse>(fields: &Fields, is_cut: bool) -> Result<ReceivedMessag
     }
 }
 
-/// Returns whether an object has a field of a message.
 fn is_message<C: ChatResponse>(fields: &Fields) -> bool {
     let has_text = C::TEXTS.iter().any(|(name, _)| fields.contains_key(*name));
     has_text || fields.contains_key("role") || fields.contains_key("tool_calls")
@@ -116,12 +119,12 @@ fn of_calls<C: ChatResponse>(list: &[Value], is_cut: bool) -> ReceivedMessage<'_
     ReceivedMessage { is_whole: false, ..calls }
 }
 
-/// Returns whether a value has the form of a call: its field `function` is an object.
+/// Returns whether a value has an object `function`, as calls have.
 pub(super) fn is_call(value: &Value) -> bool {
     value.get("function").is_some_and(Value::is_object)
 }
 
-/// Parses an element of `tool_calls`. `is_cut` is `true` if the response was cut off at this call.
+/// Parses an element of `tool_calls`.
 pub(super) fn read_call<C: ChatResponse>(json: &Value, is_cut: bool) -> WireCall<'_> {
     let function = json.get("function").unwrap_or(&Value::Null);
     let index = function.get("index").and_then(Value::as_u64).and_then(|index| usize::try_from(index).ok());
@@ -130,8 +133,7 @@ pub(super) fn read_call<C: ChatResponse>(json: &Value, is_cut: bool) -> WireCall
     WireCall { is_cut, index, ..call }
 }
 
-/// Returns the fields of a call and of its object `function` that `ToolCall` cannot express. They are sent back to the
-/// provider.
+/// Returns the fields of a call and of its `function` that `ToolCall` cannot express.
 fn extras<C: ChatResponse>(json: &Value, _is_custom: bool) -> ProviderExtras {
     ProviderExtras::new(C::NAME, unknown_of_function(json, &["id", "type", "index", "name", "arguments"]))
 }

@@ -12,21 +12,21 @@ use serde_json::{Value, json};
 #[derive(Debug)]
 pub(crate) enum Receiver {
     Open(usize),
-    /// The part has not begun. It has this index of the provider.
+    /// The part has not begun.
+    ///
+    /// It has this index of the provider.
     New(Option<u64>),
     Ended,
 }
 
 impl Assembly {
-    /// Returns the finish reason in the body, if it has arrived.
     pub(crate) fn finish_reason(&self, field: &str) -> Option<FinishReason> {
         Some(FinishReason::parse(self.body.get(field)?.as_str()?))
     }
 }
 
 impl Parts {
-    /// Returns the number of the part with the provider's index `index`. If `index` is `None`, returns the number of
-    /// the latest part.
+    /// Returns the part with this provider's index, or the latest.
     pub(crate) fn at_index(&self, index: Option<u64>) -> Option<usize> {
         match index {
             Some(index) => self.known.by_index.get(&index).copied(),
@@ -34,8 +34,11 @@ impl Parts {
         }
     }
 
-    /// Begins a part with the provider's index `index`, and returns its number. An earlier part with this index ends,
-    /// unless it is the same call. A call is announced.
+    /// Begins a part with this provider's index, and announces calls.
+    ///
+    /// Returns its number.
+    ///
+    /// An earlier part with this index ends, unless it is the same call.
     pub(crate) fn begin_at(&mut self, index: Option<u64>, json: Value) -> usize {
         if let Some(number) = self.at_index(index)
             && self.is_begun_by(number, &json)
@@ -52,8 +55,9 @@ impl Parts {
         number
     }
 
-    /// Returns whether the JSON of a call begins an open call again: it has the same id, or the arguments of the open call
-    /// are still to come and the name is the same.
+    /// Returns whether the JSON begins an open call again.
+    ///
+    /// It has the same id, or the arguments of the open call are still to come and the name is the same.
     fn is_begun_by(&self, number: usize, json: &Value) -> bool {
         let part = &self[number];
         if part.is_done {
@@ -65,7 +69,6 @@ impl Parts {
         has_same_id || part.name == call.name && self.awaits_arguments(number)
     }
 
-    /// Adds the arguments with which a call began again, if it has none.
     fn fill_arguments(&mut self, number: usize, json: &Value) {
         let Some(call) = self.codec.part_call(json) else { return };
         let Some(input) = call.input else { return };
@@ -75,8 +78,9 @@ impl Parts {
         }
     }
 
-    /// Returns the part to which a piece belongs. `is_call_piece` states whether the piece is one of arguments, and
-    /// `is_call` whether a part is a call.
+    /// Returns the part to which a piece belongs.
+    ///
+    /// `is_call_piece` states whether the piece is one of arguments, and `is_call` whether a part is a call.
     pub(crate) fn receiver_at(
         &mut self,
         index: Option<u64>,
@@ -101,7 +105,6 @@ impl Parts {
         Receiver::New(if known.is_none() { index } else { None })
     }
 
-    /// Ends a part, unless it has ended.
     pub(crate) fn end_if_open(&mut self, number: Option<usize>) {
         if let Some(number) = number
             && !self[number].is_done
@@ -112,9 +115,10 @@ impl Parts {
 }
 
 impl StreamedPart {
-    /// Writes the received pieces of the arguments into the field at `path`. Arguments become an object, as in a
-    /// response that was not streamed. Incomplete arguments stay a string, and missing arguments of a call become an
-    /// empty object.
+    /// Writes the received arguments into the field at `path`.
+    ///
+    /// Arguments become an object, as without streaming. Incomplete arguments stay a string. Missing
+    /// arguments of a call become an empty object.
     pub(crate) fn seal_arguments(&mut self, path: &[&str], is_call: bool) {
         let written = self.text.take();
         self.has_pieces = !written.trim().is_empty();

@@ -3,15 +3,19 @@
 use crate::json::fields::Fields;
 use serde_json::{Value, json};
 
-/// The maximum nesting depth of merged values. Deeper values are replaced instead of merged.
+/// The maximum nesting depth of merged values.
+///
+/// Deeper values are replaced.
 const DEEPEST: usize = 32;
 
-/// The number of elements at the end of a list that are searched for a matching `index`. Streams have few
-/// open parts at a time.
+/// The number of elements at the end of a list among which an `index` is searched.
+///
+/// Streams have few open parts.
 const OPEN_PARTS: usize = 64;
 
-/// The fields with strings received in pieces. Strings in other fields are replaced, because servers
-/// repeat these strings in each delta.
+/// The fields with strings received in pieces.
+///
+/// Other strings are replaced, because servers repeat them in each delta.
 const GROWING: [&str; 10] = [
     "content",
     "text",
@@ -25,8 +29,9 @@ const GROWING: [&str; 10] = [
     "arguments",
 ];
 
-/// Copies the fields of `piece` that `is_kept` accepts into `fields`. Objects are merged, and `null` changes
-/// nothing. Neither does the number 0, because some servers send real token counts first and zeros at the end.
+/// Copies the fields of `piece` that `is_kept` accepts into `fields`, and merges objects.
+///
+/// `null` and the number 0 change nothing: some servers send real token counts first and zeros at the end.
 pub(crate) fn overlay(fields: &mut Fields, piece: &Fields, is_kept: impl Fn(&str, &Value) -> bool) {
     merge(fields, piece.iter().filter(|(name, value)| is_kept(name, value)), 0, overlay_value);
 }
@@ -39,8 +44,8 @@ fn overlay_value(_name: &str, old: &mut Value, new: &Value, _depth: usize) {
 
 /// Adds the fields of a streamed `piece` that `is_kept` accepts to `fields`.
 ///
-/// If the field is one of [`GROWING`], strings are appended. Lists are extended, objects are merged, and
-/// other values are replaced. `null` changes nothing.
+/// Strings of [`GROWING`] fields are appended, lists are extended, objects are merged, and other values are
+/// replaced. `null` changes nothing.
 pub(crate) fn join(fields: &mut Fields, piece: &Fields, is_kept: impl Fn(&str, &Value) -> bool) {
     merge(fields, piece.iter().filter(|(name, value)| is_kept(name, value)), 0, join_value);
 }
@@ -72,8 +77,7 @@ fn join_value(name: &str, old: &mut Value, new: &Value, depth: usize) {
                 join_part(old, part, depth);
             }
         }
-        // Content may begin as a string and continue as a list of parts, or begin as a list and continue as a
-        // string.
+        // Content may change from a string to a list of parts, or back.
         (old @ Value::String(_), Value::Array(new)) => {
             let mut parts = vec![json!({"type": "text", "text": old.take()})];
             for part in new {
@@ -88,10 +92,10 @@ fn join_value(name: &str, old: &mut Value, new: &Value, depth: usize) {
     }
 }
 
-/// Adds a streamed part to a list, either as a new element or as the continuation of an element.
+/// Adds a streamed part to a list, as a new element or as the continuation of one.
 ///
-/// A part with an `index` continues the element with the same `index`. Without an `index`, text and thinking
-/// continue the last element, unless this element is signed and therefore complete.
+/// A part with an `index` continues the element with the same `index`. Without one, text and thinking
+/// continue the last element, unless it is signed and therefore complete.
 fn join_part(parts: &mut Vec<Value>, part: &Value, depth: usize) {
     let continued = continued_by(parts, part);
     match (continued.and_then(|at| parts.get_mut(at)), part) {
@@ -102,7 +106,6 @@ fn join_part(parts: &mut Vec<Value>, part: &Value, depth: usize) {
     }
 }
 
-/// Returns the index of the element that a part continues.
 fn continued_by(parts: &[Value], part: &Value) -> Option<usize> {
     let Some(index) = part.get("index") else {
         let last = parts.len().checked_sub(1)?;

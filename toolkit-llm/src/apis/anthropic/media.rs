@@ -6,8 +6,9 @@ use crate::json::fields::text;
 use serde_json::{Value, json};
 use toolkit_core::output::{Content, JsonText, Media, MediaData};
 
-/// The media items that the API accepts: images, PDFs, and text files, which are sent as documents. Messages and tool
-/// results accept the same items. The list follows the types of Anthropic's SDK.
+/// The accepted images, PDFs, and text files, sent as documents.
+///
+/// The list follows the types of Anthropic's SDK.
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED };
 
 const ACCEPTED: &[MediaRule] = &[
@@ -16,7 +17,6 @@ const ACCEPTED: &[MediaRule] = &[
     MediaRule { kind: MediaKind::File, types: TEXTS, urls: Urls::None },
 ];
 
-/// The media types of the files that are sent as text.
 const TEXTS: &[&str] = &[
     "text/*",
     "application/json",
@@ -35,8 +35,9 @@ pub(super) fn text_block(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
-/// Encodes one [`Content`] as content blocks. An image block has no field for a name, so a text block with
-/// the name comes first.
+/// Encodes one [`Content`].
+///
+/// An image block has no name, so a text block with it comes first.
 pub(super) fn blocks(content: &Content) -> Vec<Value> {
     let encoded = if let Content::Json(json) = content {
         native(json)
@@ -54,10 +55,8 @@ pub(super) fn blocks(content: &Content) -> Vec<Value> {
     }
 }
 
-/// Parses `json` as a block that exists only in this API: a reference to a deferred tool, or a search result. Returns
-/// `None` for any other JSON.
+/// Parses a block of this API alone: a reference to a deferred tool, or a search result.
 fn native(json: &JsonText) -> Option<Value> {
-    // Most values are not such blocks and need not be parsed.
     let is_candidate =
         json.as_str().contains("\"tool_reference\"") || json.as_str().contains("\"search_result\"");
     if !is_candidate {
@@ -73,8 +72,9 @@ fn native(json: &JsonText) -> Option<Value> {
     if is_native { Some(block) } else { None }
 }
 
-/// Encodes an accepted media item: an image, or a PDF or a text file as a document. Returns `None` if the item has no
-/// content that can be sent.
+/// Encodes an accepted media item.
+///
+/// Returns `None` if no content can be sent.
 fn block(kind: MediaKind, media: &Media) -> Option<Value> {
     let is_image = kind == MediaKind::Image;
     let media_type = canonical(&media.media_type);
@@ -95,19 +95,19 @@ fn block(kind: MediaKind, media: &Media) -> Option<Value> {
     Some(block)
 }
 
-/// Returns whether an accepted media item has content that can be sent.
 pub(super) fn is_readable(kind: MediaKind, media: &Media) -> bool {
     block(kind, media).is_some()
 }
 
-/// Returns the text in the bytes of a file. Bytes that are not UTF-8 become `U+FFFD`. Returns `None` if the file
-/// has no other text.
+/// Returns the text of a file, if it has any.
+///
+/// Invalid UTF-8 becomes `U+FFFD`.
 fn plain(data: &str) -> Option<String> {
     let text = String::from_utf8_lossy(&decode(data)?).into_owned();
     if is_blank(&text.replace(char::REPLACEMENT_CHARACTER, "")) { None } else { Some(text) }
 }
 
-/// Decodes standard Base64, which may have line breaks. Returns `None` if the input is invalid.
+/// Decodes standard Base64, which may have line breaks.
 fn decode(data: &str) -> Option<Vec<u8>> {
     let data = data.trim_end_matches(|c: char| c == '=' || c.is_ascii_whitespace());
     let mut bytes = Vec::with_capacity(data.len() / 4 * 3 + 2);

@@ -59,18 +59,19 @@ fn write_output(builder: &mut RequestBuilder<'_>, _name: &str, schema: Value) {
     builder.set("/output_config/format", json!({"type": "json_schema", "schema": schema}));
 }
 
-/// Writes the id of the container in which Anthropic runs code for the current turn. While code waits for results, the
-/// provider refuses a request without this id.
+/// Writes the id of the container in which Anthropic runs code for the current turn.
+///
+/// The provider requires it while code waits for results.
 fn write_container(builder: &mut RequestBuilder<'_>) {
     let Some(id) = container(builder.request) else { return };
-    // The program may load skills into the container. They are beside the id.
+    // Skills that the program loads into the container are beside the id.
     let has_skills = builder.request.options.extra.get("container").is_some_and(Value::is_object);
     builder.set(if has_skills { "/container/id" } else { "/container" }, id);
 }
 
-/// Returns the id of the latest container of the current turn.
+/// Returns the id of the current turn's latest container.
 ///
-/// Only messages after the latest user message count. No code waits in an earlier container, and it may have expired.
+/// No code waits in a container of an earlier turn, and it may have expired.
 fn container(request: &ModelRequest) -> Option<&str> {
     for message in request.messages.iter().rev() {
         let native = match message {
@@ -93,7 +94,7 @@ fn is_of_this_api(native: &NativeMessages) -> bool {
     native.format == super::FACTS.name
 }
 
-/// Sets `cache_control` on the last tool or content block before each cache point.
+/// Sets `cache_control` before each cache point, on a tool or content block.
 fn write_cache(builder: &mut RequestBuilder<'_>, cache: &PromptCache) -> CacheSupport {
     let marker = with_lifetime(json!({"type": "ephemeral"}), cache);
     if cache.points.is_empty() {
@@ -112,12 +113,16 @@ fn write_cache(builder: &mut RequestBuilder<'_>, cache: &PromptCache) -> CacheSu
     CacheSupport { key: false, lifetime: true, points: true }
 }
 
-/// Returns the last tool that accepts a cache point. The API refuses cache points on deferred tools.
+/// Returns the last tool that is not deferred.
+///
+/// The API refuses cache points on deferred tools.
 fn last_tool(body: &mut Fields) -> Option<&mut Value> {
     body.get_mut("tools")?.as_array_mut()?.iter_mut().rfind(|tool| tool["defer_loading"] != true)
 }
 
-/// Returns the last content block that accepts a cache point. A string becomes a list with one text block.
+/// Returns the last content block that accepts a cache point.
+///
+/// A string becomes a text block.
 fn last_block(content: &mut Value) -> Option<&mut Value> {
     if let Value::String(text) = content {
         *content = json!([{"type": "text", "text": std::mem::take(text)}]);
@@ -125,7 +130,9 @@ fn last_block(content: &mut Value) -> Option<&mut Value> {
     content.as_array_mut()?.iter_mut().rfind(|block| accepts_cache_point(block))
 }
 
-/// Returns whether a content block accepts a cache point. The API refuses cache points on thinking and on empty text.
+/// Returns whether a content block accepts a cache point.
+///
+/// The API refuses them on thinking and on empty text.
 fn accepts_cache_point(block: &Value) -> bool {
     match block["type"].as_str() {
         Some("thinking" | "redacted_thinking") => false,
@@ -134,10 +141,10 @@ fn accepts_cache_point(block: &Value) -> bool {
     }
 }
 
-/// Returns whether the current turn has calls without their signed thinking. The native form of a message contains
-/// it. A guardrail that changes a message drops the native form, and another API has no such thinking.
+/// Returns whether the turn has calls without their signed thinking.
 ///
-/// A turn begins with thinking. Later messages of the turn need not have any.
+/// Only the native form of a message contains it, which is lost if a guardrail changes the message. Another
+/// API has no such thinking. Later messages of a turn need none.
 fn has_lost_thinking(request: &ModelRequest) -> bool {
     let mut has_calls = false;
     let mut first = None;

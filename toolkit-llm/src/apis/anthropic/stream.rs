@@ -1,5 +1,6 @@
-//! Streamed messages. Content blocks are found by their index. Several blocks may be open at a time, because
-//! llama.cpp begins all blocks before it ends the first block.
+//! Streamed messages, whose content blocks are found by their index.
+//!
+//! Several blocks may be open at a time: llama.cpp begins all blocks before it ends the first.
 
 use super::Anthropic;
 use super::read::{hosted, read_call};
@@ -17,7 +18,6 @@ use crate::stream::parts::Parts;
 use serde_json::{Value, json};
 use std::slice;
 
-/// The field with the finish reason.
 const REASON: &str = "stop_reason";
 
 impl StreamCodec for Anthropic {
@@ -52,7 +52,7 @@ impl StreamCodec for Anthropic {
                 let is_cut = stream.finish_reason(REASON).is_some_and(|reason| reason.may_be_cut());
                 stream.parts().close_all(is_cut);
             }
-            // These are events of OpenAI's Responses API. If they were ignored, their calls would be lost.
+            // Events of OpenAI's Responses API. If they were ignored, their calls would be lost.
             Some(kind) if kind.starts_with("response.") => {
                 return Err(WireError::new("type", "the type of an event of this API"));
             }
@@ -107,7 +107,6 @@ fn start(stream: &mut Assembly, message: Option<&Value>) {
     }
 }
 
-/// Begins a block and returns its number.
 fn begin(parts: &mut Parts, index: Option<u64>, mut block: Value) -> usize {
     let kind = text(&block, "type").to_owned();
     let first = texts::of(&block, &kind).into_owned();
@@ -122,7 +121,9 @@ fn begin(parts: &mut Parts, index: Option<u64>, mut block: Value) -> usize {
     number
 }
 
-/// Returns the block, with a type added if it has none. A block without a type must be a call.
+/// Returns the block with a type.
+///
+/// A block without a type must be a call.
 fn typed(block: &Value) -> Option<Value> {
     let mut fields = block.as_object()?.clone();
     if !fields.get("type").is_some_and(Value::is_string) {
@@ -134,13 +135,13 @@ fn typed(block: &Value) -> Option<Value> {
     Some(fields.into())
 }
 
-/// Returns whether a block is a call of any tool, also of a tool that the service runs itself.
 fn is_any_call(block: &Value) -> bool {
     text(block, "type").ends_with("tool_use")
 }
 
-/// Appends a delta to the block with the provider's index `index`. The delta is ignored if the block has ended, or if
-/// the delta belongs to another type of block.
+/// Appends a delta to the block with this provider's index.
+///
+/// A delta is ignored if the block has ended or has another type.
 fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
     let kind = text(delta, "type");
     let (block, field) = match kind {

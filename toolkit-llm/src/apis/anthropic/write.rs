@@ -24,11 +24,11 @@ use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, Media, ToolOutput};
 use toolkit_schema::SchemaLoss;
 
-/// The request field for the tool choice.
 pub(crate) const CHOICE: &str = "tool_choice";
 
-/// The user message after a message with calls must begin with the results of all these calls, and may contain no other
-/// results. Anthropic's models refuse a request in which an id occurs twice.
+/// The user message after calls begins with exactly their results.
+///
+/// Anthropic's models refuse a request in which an id occurs twice.
 pub(super) const RESULTS: ResultRule = ResultRule {
     place: ResultPlace::NextMessage(Replies { parts: "content", roles: &["user"], results_first: true }),
     in_call_order: false,
@@ -54,8 +54,9 @@ impl DefinitionCodec for Anthropic {
         tool.into()
     }
 
-    /// Returns the name of a tool that the provider defines and the program runs, such as `bash`. The calls of such a
-    /// tool are ordinary calls.
+    /// Returns the name of a tool that the provider defines and the program runs.
+    ///
+    /// Its calls are ordinary calls.
     fn answered_by<'a>(&self, tool: &'a Value) -> Option<&'a str> {
         const CLIENT: [&str; 4] = ["bash_", "text_editor_", "memory_", "computer_2"];
         let kind = text(tool, "type");
@@ -64,14 +65,18 @@ impl DefinitionCodec for Anthropic {
     }
 }
 
-/// Returns the reason to leave out an example. The service refuses examples that are not objects.
+/// Returns the reason to leave out an example.
+///
+/// The service refuses examples that are not objects.
 fn example_refusal(example: &Value) -> Option<String> {
     let reason = "the API takes objects only, so the example is left out";
     if example.is_object() { None } else { Some(reason.to_owned()) }
 }
 
-/// Returns the reason to leave out a caller. The service refuses unknown callers, such as the callers of other APIs. It
-/// knows the model itself (`direct`) and the versions of its code execution.
+/// Returns the reason to leave out a caller.
+///
+/// The service knows the model itself (`direct`) and the versions of its code execution, and refuses other
+/// callers.
 fn caller_refusal(caller: &Value) -> Option<String> {
     let name = caller.as_str().unwrap_or_default();
     if name == "direct" || name.starts_with("code_execution_") {
@@ -80,8 +85,7 @@ fn caller_refusal(caller: &Value) -> Option<String> {
     Some(format!("the API knows no caller `{name}`, so it is left out"))
 }
 
-/// Sets the field called `name` to the values for which `refusal` returns no reason. The other values are reported as
-/// losses. If no value is left, the field is left out.
+/// Sets the field `name` to the values that `refusal` accepts, and reports the others as losses.
 fn put_accepted(
     tool: &mut Fields,
     name: &str,
@@ -102,7 +106,6 @@ fn put_accepted(
 }
 
 impl ChoiceCodec for Anthropic {
-    /// Encodes the tool choice, which includes the limit on parallel calls.
     fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
         let (choice, is_set_lost) = without_set(&wanted.choice);
         let mut field = match &choice {
@@ -128,7 +131,7 @@ impl HistoryCodec for Anthropic {
         is_readable(kind, media)
     }
 
-    /// Writes a call for the next request. Fields with `null` are left out, because the service refuses them.
+    /// Writes a call without `null` fields, which the service refuses.
     fn write_call(&self, call: OutgoingCall<'_>) -> Value {
         let mut block = call.fields(FACTS.name);
         block.retain(|_, value| !value.is_null());
@@ -139,14 +142,13 @@ impl HistoryCodec for Anthropic {
         block.into()
     }
 
-    /// Copies a received content block into the next request. Thinking blocks stay unchanged, because they
-    /// are signed. Blank text blocks are dropped, because the service refuses them.
+    /// Keeps thinking unchanged, because it is signed, and drops blank texts, which the service refuses.
     fn write_part(&self, block: &Value) -> Option<Value> {
         let block = &*texts::settled(block, &["text"]);
         let mut fields = block.as_object()?.clone();
         match text(block, "type") {
             "text" if is_blank(text(block, "text")) => return None,
-            // Compatible servers may send thinking without a signature, but requests require the field.
+            // Compatible servers may omit the signature, but requests require it.
             "thinking" => {
                 for name in ["thinking", "signature"] {
                     fields.entry(name).or_insert_with(|| "".into());
@@ -161,24 +163,23 @@ impl HistoryCodec for Anthropic {
         Some(fields.into())
     }
 
-    /// Writes a message with only the fields `role` and `content`. The service refuses any other field, even
-    /// those that appear in its own responses.
+    /// Writes only `role` and `content`.
+    ///
+    /// The service refuses other fields, even those of its own responses.
     fn write_message(&self, message: &ReceivedMessage<'_>, mut blocks: Vec<Value>) -> Vec<Value> {
         match message.fields.and_then(|fields| fields.get("content")) {
             Some(Value::String(text)) if is_blank(text) => return Vec::new(),
             Some(Value::String(text)) => return vec![json!({"role": "assistant", "content": text})],
             _ => {}
         }
-        // The service refuses a message that ends with a thinking block. A response that was cut off during
-        // thinking ends like this.
+        // The service refuses a message that ends with thinking, as a response that was cut off may.
         while unfinished::ends_with_thinking(&blocks) {
             blocks.pop();
         }
         assistant(blocks)
     }
 
-    /// Encodes an assistant message. White space at the end of the text is removed, because the service
-    /// refuses it.
+    /// Removes white space at the end, which the service refuses.
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
         let mut blocks = Vec::with_capacity(calls.len() + 1);
         let trimmed = text.trim_end();
@@ -189,8 +190,7 @@ impl HistoryCodec for Anthropic {
         assistant(blocks)
     }
 
-    /// Encodes a user message. The service refuses blank texts and empty messages, so blank texts are dropped
-    /// and an empty message gets a placeholder text.
+    /// Drops blank texts and fills an empty message, which the service refuses.
     fn encode_user(&self, contents: &[Content]) -> Value {
         let mut blocks: Vec<Value> = contents.iter().flat_map(blocks).collect();
         blocks.retain(|block| !block["text"].as_str().is_some_and(is_blank));
@@ -206,9 +206,10 @@ fn assistant(blocks: Vec<Value>) -> Vec<Value> {
 }
 
 impl ResultCodec for Anthropic {
-    /// Encodes all results in one user message, because the service requires all of them in the message after
-    /// the calls. The message contains nothing else, because the service requires this for calls made by its
-    /// code execution.
+    /// Encodes all results in the user message after the calls.
+    ///
+    /// The service requires it. The message contains nothing else, as results of calls by code execution
+    /// require.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
         let blocks = results.iter().zip(ids).map(|(result, id)| encode_result(result, id));
         user_message("content", blocks.collect())
@@ -226,16 +227,14 @@ fn encode_result(result: &ToolResult, id: &str) -> Value {
             set(&mut block, "is_error", true);
         }
     }
-    // If a call has the field `toolset_name`, the service expects the field in the result as well.
+    // The result of a call with `toolset_name` needs the field as well.
     if let Some(toolset) = result.extras.get(FACTS.name, "toolset_name") {
         set(&mut block, "toolset_name", toolset.clone());
     }
     block.into()
 }
 
-/// Encodes a single text as a string, and any other output as a list of blocks.
-///
-/// Blank texts are dropped, because the service refuses them.
+/// Encodes a single text as a string, and any other output as a list without blank texts.
 fn content(output: &ToolOutput) -> Value {
     let mut sent: Vec<Value> = output.content().iter().flat_map(blocks).collect();
     if !output.message().is_empty() {
@@ -254,7 +253,7 @@ fn text_of(block: &Value) -> Option<&str> {
 }
 
 impl RepairCodec for Anthropic {
-    /// Lists the calls and results of a message. Calls without an id are left out.
+    /// Lists the calls and results of a message, except calls without an id.
     fn entries<'a>(&self, message: &'a Value) -> Vec<(usize, Entry<'a>)> {
         let role = text(message, "role");
         part_entries(message, "content", |block| entry(block, role))
@@ -282,7 +281,6 @@ impl RepairCodec for Anthropic {
     }
 }
 
-/// Returns the call or the result in a content block of a message with the role `role`.
 fn entry<'a>(block: &'a Value, role: &str) -> Option<Entry<'a>> {
     match (text(block, "type"), role) {
         ("tool_use", "assistant") => {
@@ -297,7 +295,7 @@ fn entry<'a>(block: &'a Value, role: &str) -> Option<Entry<'a>> {
     }
 }
 
-/// Returns whether a request names a container. The field is the id, or an object with the id beside skills.
+/// Returns whether a request names a container, with skills or not.
 fn has_container(request: &Fields) -> bool {
     let Some(container) = request.get("container") else { return false };
     let id = container.get("id").unwrap_or(container).as_str();

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use toolkit_core::name::fnv1a;
 use toolkit_core::output::{Content, Media, MediaData};
 
-/// The media items that the API accepts, from the AWS service model. Messages and tool results accept the same items.
+/// The accepted media items, from the AWS service model.
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED };
 
 const ACCEPTED: &[MediaRule] = &[
@@ -28,7 +28,9 @@ const DOCUMENTS: &[&str] = &[
     "text/markdown",
 ];
 
-/// The format names of some media types. The format name of any other media type is its subtype.
+/// The format names of media types.
+///
+/// By default, the format name is the subtype.
 const FORMATS: [(&str, &str); 6] = [
     ("application/msword", "doc"),
     ("application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"),
@@ -43,8 +45,7 @@ const LONGEST_NAME: usize = 200;
 
 /// Encodes one [`Content`] as a content block.
 ///
-/// An unsupported media item becomes a text block that names the item. The name of an image is dropped, because image
-/// blocks have no field for a name.
+/// An unsupported media item becomes a text that names it. Image blocks have no field for a name.
 pub(super) fn block(content: &Content) -> Value {
     let media = accepted(ACCEPTED, content).and_then(|(kind, media)| encode(media, kind));
     media.unwrap_or_else(|| json!({"text": unsendable(content)}))
@@ -71,8 +72,8 @@ fn encode(media: &Media, kind: MediaKind) -> Option<Value> {
 
 /// Returns the name of a document, which the service requires.
 ///
-/// The name consists of letters, digits, hyphens, parentheses, brackets and single spaces. If the document
-/// has no name, a name is derived from its data, because the names within a request must be different.
+/// It consists of letters, digits, hyphens, parentheses, brackets and single spaces. A missing name is
+/// derived from the data.
 fn document_name(media: &Media) -> String {
     let (MediaData::Base64(data) | MediaData::Url(data)) = &media.data;
     let mut name = String::new();
@@ -91,8 +92,9 @@ fn document_name(media: &Media) -> String {
     }
 }
 
-/// Gives documents with the same name different names, also documents in results. The service requires it for
-/// all documents of a request, and ignores the case of names.
+/// Gives all documents of a request different names.
+///
+/// The service requires it, and ignores the case of names.
 pub(super) fn number_documents<'a>(blocks: impl IntoIterator<Item = &'a mut Value>) {
     let mut taken = HashSet::new();
     for block in blocks {
@@ -100,7 +102,6 @@ pub(super) fn number_documents<'a>(blocks: impl IntoIterator<Item = &'a mut Valu
     }
 }
 
-/// Gives each document of a block a name that is not `taken`.
 fn number(block: &mut Value, taken: &mut HashSet<String>) {
     if let Some(Value::Array(blocks)) = block.pointer_mut("/toolResult/content") {
         for block in blocks {

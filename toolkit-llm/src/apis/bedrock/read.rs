@@ -31,8 +31,7 @@ const BLOCKS: [&str; 15] = [
 ];
 
 impl ResponseCodec for Bedrock {
-    /// Finds the content blocks in `payload`. The payload is a response body, a message, a list of content
-    /// blocks, or a single block.
+    /// Finds the blocks in a response body, a message, a list of blocks, or a block.
     fn read<'a>(&self, payload: &'a Value) -> Result<DecodedPayload<'a>, WireError> {
         let message = match (payload, payload.pointer("/output/message")) {
             (Value::Array(blocks), _) => content(blocks, "", false)?,
@@ -63,7 +62,7 @@ impl ResponseCodec for Bedrock {
             }
         }
         response.finish = finish(reading.payload);
-        // The service does not count tokens read from or written into the cache as input tokens.
+        // The service does not count cached tokens as input tokens.
         let usage = &mut response.usage;
         let cached = usage.cached_input_tokens.saturating_add(usage.cache_write_tokens);
         usage.input_tokens = usage.input_tokens.saturating_add(cached);
@@ -74,8 +73,11 @@ fn finish(payload: &Value) -> FinishReason {
     FinishReason::parse(text(payload, "stopReason"))
 }
 
-/// Reads a message of the model. Messages with other roles and messages of other APIs are refused. If they
-/// were read as messages without calls, a mistake of the caller would stay hidden.
+/// Reads a message of the model.
+///
+/// Messages with other roles or of other APIs are refused.
+///
+/// As messages without calls, they would hide a mistake of the caller.
 fn message<'a>(fields: &'a Fields, path: &str, is_cut: bool) -> Result<ReceivedMessage<'a>, WireError> {
     check_role(fields, "assistant", "messages")?;
     let path = field(path, "content");
@@ -95,8 +97,7 @@ fn message<'a>(fields: &'a Fields, path: &str, is_cut: bool) -> Result<ReceivedM
     }
 }
 
-/// Reads a list of content blocks. If at least one block is recognised, damaged and unknown blocks are
-/// accepted too.
+/// Reads a list of content blocks, including damaged and unknown ones if one is known.
 fn content<'a>(list: &'a [Value], path: &str, is_cut: bool) -> Result<ReceivedMessage<'a>, WireError> {
     if !list.is_empty() && !list.iter().any(is_block) {
         let expected = "a content block, such as one with `text` or `toolUse`";
@@ -105,24 +106,25 @@ fn content<'a>(list: &'a [Value], path: &str, is_cut: bool) -> Result<ReceivedMe
     Ok(ReceivedMessage::from_list(list, is_cut, read_call_block))
 }
 
-/// Reads a content block as a call. Returns `None` for other blocks.
 pub(super) fn read_call_block(block: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     if is_call(block) { Some(read_call(block, is_cut)) } else { None }
 }
 
-/// Returns whether a value is a content block of this API. Blocks of other APIs have a field `type`.
+/// Returns whether a value is a block of this API.
+///
+/// Blocks of other APIs have a field `type`.
 fn is_block(value: &Value) -> bool {
     value.get("type").is_none() && BLOCKS.iter().any(|kind| value.get(kind).is_some())
 }
 
-/// Returns whether a content block is a tool call that the program has to run. Calls of the type `server_tool_use` are
-/// not, because the service runs them itself.
+/// Returns whether a content block is a tool call for the program.
+///
+/// Calls of the type `server_tool_use` run at the service.
 pub(super) fn is_call(block: &Value) -> bool {
     block.get("toolUse").is_some_and(|call| text(call, "type") != "server_tool_use")
 }
 
-/// Parses a call from a block `{toolUse: {toolUseId, name, input}}`. `is_cut` is `true` if the response was cut off at
-/// this block.
+/// Parses a call from a block `{toolUse: {toolUseId, name, input}}`.
 fn read_call(json: &Value, is_cut: bool) -> WireCall<'_> {
     let tool_use = json.get("toolUse").unwrap_or(&Value::Null);
     let id = tool_use.get("toolUseId");
@@ -130,7 +132,7 @@ fn read_call(json: &Value, is_cut: bool) -> WireCall<'_> {
     WireCall { is_cut, ..call }
 }
 
-/// Returns the fields of a call that `ToolCall` cannot express. They are sent back to the service.
+/// Returns the fields of a call that `ToolCall` cannot express.
 fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
     let call = json.get("toolUse").unwrap_or(&Value::Null);
     ProviderExtras::new(FACTS.name, unknown(call, &["toolUseId", "name", "input"]))

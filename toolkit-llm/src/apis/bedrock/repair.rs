@@ -11,8 +11,9 @@ use crate::json::fields::{Fields, set_at, text};
 use serde_json::{Value, json};
 use toolkit_schema::SchemaLoss;
 
-/// The message after a message with calls must begin with the results of all these calls. Anthropic's models refuse a
-/// request in which an id occurs twice.
+/// The message after calls begins with all their results.
+///
+/// Anthropic's models refuse a request in which an id occurs twice.
 pub(super) const RESULTS: ResultRule = ResultRule {
     place: ResultPlace::NextMessage(Replies { parts: "content", roles: &["user"], results_first: true }),
     in_call_order: false,
@@ -35,8 +36,7 @@ impl RepairCodec for Bedrock {
         set_at(block, &[kind, "toolUseId"], id);
     }
 
-    /// Joins adjacent messages of the same role, because the service requires alternating roles. Also makes the names
-    /// of documents distinct.
+    /// Joins messages of the same role, which the service refuses, and renames documents.
     fn complete_repair(
         &self,
         history: Vec<Value>,
@@ -63,7 +63,6 @@ impl RepairCodec for Bedrock {
     }
 }
 
-/// Returns the call or the result in a content block of a message with the role `role`.
 fn entry<'a>(block: &'a Value, role: &str) -> Option<Entry<'a>> {
     match role {
         "assistant" if is_call(block) => {

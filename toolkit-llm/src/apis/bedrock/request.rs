@@ -47,7 +47,7 @@ pub(crate) fn facts(_: Server) -> &'static RequestFacts {
     &FACTS
 }
 
-/// Writes the schema of the output. The service expects it as a string of JSON.
+/// Writes the output schema, as a string of JSON.
 fn write_output(builder: &mut RequestBuilder<'_>, name: &str, schema: Value) {
     let json_schema = json!({"name": name, "schema": schema.to_string()});
     let format = json!({"type": "json_schema", "structure": {"jsonSchema": json_schema}});

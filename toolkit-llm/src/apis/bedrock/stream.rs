@@ -1,5 +1,6 @@
-//! Streamed messages. Content blocks are found by their index. Only some kinds of blocks have an event for
-//! their start.
+//! Streamed messages, whose content blocks are found by their index.
+//!
+//! Only some kinds of blocks have an event for their start.
 
 use super::Bedrock;
 use super::read::{is_call, read_call_block};
@@ -25,8 +26,7 @@ const REDACTED: &[&str] = &["reasoningContent", "redactedContent"];
 const SIGNATURE: &[&str] = &["reasoningContent", "reasoningText", "signature"];
 
 impl StreamCodec for Bedrock {
-    /// Processes an event. As in the service model, an event is an object with the event type as its only
-    /// field.
+    /// Processes an event, whose type is its only field.
     fn push(&self, stream: &mut Assembly, event: &Value) -> Result<(), WireError> {
         let fields = event_fields(event, "error", "an event of the response")?;
         let mut members = fields.iter();
@@ -93,8 +93,7 @@ impl PartCodec for Bedrock {
         read_call_block(block, false)
     }
 
-    /// Writes the received arguments into a call. A text with citations becomes a block of the kind
-    /// `citationsContent`.
+    /// Writes the received arguments into a call, and a text with citations as `citationsContent`.
     fn seal(&self, block: &mut StreamedPart, _is_complete: bool) {
         if is_tool_use(&block.json) {
             block.seal_arguments(INPUT, is_call(&block.json));
@@ -105,8 +104,9 @@ impl PartCodec for Bedrock {
     }
 }
 
-/// Appends a delta of the given kind to the block with the provider's index `index`. The delta is ignored if the block
-/// has ended, or if the delta belongs to another kind of block.
+/// Appends a delta of a kind to the block with the provider's index `index`.
+///
+/// A delta is ignored if the block has ended or has another kind.
 fn extend(parts: &mut Parts, index: Option<u64>, kind: &str, delta: &Value) {
     let path = match kind {
         "text" | "citation" => TEXT,
@@ -160,7 +160,7 @@ fn is_tool_use(block: &Value) -> bool {
     block.get("toolUse").is_some()
 }
 
-/// Returns the elements of a list, or a value that is not a list as the only element.
+/// Returns the elements of a list, or another value as the only element.
 fn list_of(value: &Value) -> &[Value] {
     value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)
 }

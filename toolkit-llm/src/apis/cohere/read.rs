@@ -9,13 +9,13 @@ use serde_json::Value;
 impl ChatResponse for Cohere {
     const NAME: &'static str = FACTS.name;
     const FINISH: &'static str = "finish_reason";
-    // The plan that the model writes before its calls counts as reasoning, like content parts of the type `thinking`.
+    // The plan before the calls counts as reasoning, like content parts of the type `thinking`.
     const TEXTS: [(&'static str, bool); 2] = [("tool_plan", true), ("content", false)];
     const CUTS_CALLS: bool = true;
 
     fn check_content(message: &Fields, path: &str) -> Result<(), WireError> {
         match message.get("content") {
-            // A message of another API may have calls among its parts. These calls would be lost.
+            // A message of another API may have calls among its parts, which would be lost.
             Some(Value::Array(parts)) if !parts.is_empty() && !parts.iter().any(is_part) => {
                 let expected = "a content part of the type `text` or `thinking`";
                 Err(WireError::new(element(&field(path, "content"), 0), expected))

@@ -1,4 +1,6 @@
-//! Streamed messages. Content parts and calls have separate indices.
+//! Streamed messages.
+//!
+//! Content parts and calls have separate indices.
 
 use super::Cohere;
 use crate::apis::chat_messages::{is_call, read_call};
@@ -13,7 +15,7 @@ use crate::stream::part::{PartCodec, PartKey, StreamedPart};
 use crate::stream::parts::Parts;
 use serde_json::{Value, json};
 
-/// The fields of a message whose content is spread over several events.
+/// The fields of a message that arrive in several events.
 const GROWING: [&str; 4] = ["content", "tool_calls", "tool_plan", "citations"];
 
 impl StreamCodec for Cohere {
@@ -93,7 +95,6 @@ impl StreamCodec for Cohere {
         body.into()
     }
 
-    /// Returns whether a value is an event of a stream. A program may pass a stored stream as a list of its events.
     fn is_chunk(&self, value: &Value) -> bool {
         matches!(text(value, "type"), "message-start" | "message-end" | "content-delta" | "tool-call-delta")
     }
@@ -112,7 +113,9 @@ impl PartCodec for Cohere {
         }
     }
 
-    /// Sets blank arguments of a complete call to `{}`. Otherwise, the last call before a text would look cut off.
+    /// Sets blank arguments of a complete call to `{}`.
+    ///
+    /// Otherwise, the last call before a text would look cut off.
     fn settle(&self, call: &mut Value) {
         if read_call::<Self>(call, false).is_blank() {
             set_at(call, &["function", "arguments"], "{}");
@@ -131,7 +134,7 @@ fn add_plan(stream: &mut Assembly, piece: &str) {
     message.parts.say(true, piece);
 }
 
-/// Returns the only part of an event: an object, or the first element of a list.
+/// Returns an object, or the first element of a list.
 fn one(part: Option<&Value>) -> Option<&Value> {
     match part {
         Some(Value::Array(parts)) => parts.first(),
@@ -140,7 +143,7 @@ fn one(part: Option<&Value>) -> Option<&Value> {
     }
 }
 
-/// Adds a piece to the part with the key `key`. The first piece begins the part.
+/// Adds a piece to the part `key`, or begins it.
 fn extend(parts: &mut Parts, key: &str, is_call: bool, piece: &Value) {
     let mut known = parts.known.by_item.get(key).copied();
     if is_call {
@@ -173,7 +176,7 @@ fn extend(parts: &mut Parts, key: &str, is_call: bool, piece: &Value) {
     }
 }
 
-/// Returns whether a named call with the index of a part continues this part.
+/// Returns whether a call continues the part with its index.
 fn is_same_call(parts: &Parts, number: usize, call: &WireCall<'_>) -> bool {
     let part = &parts[number];
     let is_open = !part.is_done && !part.name.is_empty();
@@ -200,7 +203,6 @@ fn begin(parts: &mut Parts, key: &str, is_call: bool, piece: &Value) -> usize {
     number
 }
 
-/// Returns the name of the field with the text of a content part.
 fn content_field(part: &Value) -> &'static str {
     if part.get("thinking").is_some() { "thinking" } else { "text" }
 }

@@ -19,15 +19,15 @@ use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, ToolOutput};
 
-/// The media items that the API accepts, from the provider's guide to images. Images in tool results are sent in a user
-/// message after the results.
+/// The accepted media items, from the provider's guide to images.
+///
+/// Images in tool results are sent in a user message after the results.
 pub(super) const MEDIA: MediaTable = MediaTable {
     messages: &[MediaRule { kind: MediaKind::Image, types: IMAGES, urls: Urls::Web }],
     results: &[],
 };
 
 impl ChoiceCodec for Cohere {
-    /// Encodes the tool choice. If the field is missing, the model decides.
     fn encode_tool_config(&self, wanted: &ToolConfig, _names: &WireNames) -> EncodedToolConfig {
         let (choice, _) = without_set(&wanted.choice);
         let mut fields = Fields::new();
@@ -57,8 +57,7 @@ impl HistoryCodec for Cohere {
         function_call(fields, call.name, crate::call::sanitize::arguments(&arguments))
     }
 
-    /// Writes a message with all fields received, except empty ones. A message without text and calls is
-    /// dropped, because the service refuses it.
+    /// Drops empty fields, and a message without text and calls, which the service refuses.
     fn write_message(&self, message: &ReceivedMessage<'_>, calls: Vec<Value>) -> Vec<Value> {
         let mut fields = message.fields.cloned().unwrap_or_default();
         set(&mut fields, "role", "assistant");
@@ -69,8 +68,9 @@ impl HistoryCodec for Cohere {
         if has_content { vec![fields.into()] } else { Vec::new() }
     }
 
-    /// Encodes a user message. The service accepts images as URLs with `https:` or `data:`, and no other
-    /// media items.
+    /// Encodes a user message.
+    ///
+    /// Only images are accepted, as URLs with `https:` or `data:`.
     fn encode_user(&self, contents: &[Content]) -> Value {
         Contents::new(&MEDIA).encode_user(contents)
     }
@@ -99,8 +99,7 @@ impl ToolMessages for Cohere {
     }
 }
 
-/// Encodes an output. JSON objects become documents, which the model can cite. If the output has no JSON
-/// object, the content is a string.
+/// Encodes JSON objects as documents, which the model can cite, and any other output as a string.
 fn result_content(output: &ToolOutput) -> Value {
     if !output.content().iter().any(|content| document(content).is_some()) {
         return output_text(output, |content| result_text(&MEDIA, content)).into();

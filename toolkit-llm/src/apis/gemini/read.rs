@@ -1,5 +1,6 @@
-//! Reads the messages of a response, or the reason for their absence. In this API, a message is called a
-//! `Content`, and a call is one of its parts.
+//! Reads the messages of a response, or the reason for their absence.
+//!
+//! The API calls a message a `Content`. A call is one of its parts.
 
 use super::spelling::{get, list};
 use super::{FACTS, Gemini};
@@ -16,8 +17,7 @@ use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 
 impl ResponseCodec for Gemini {
-    /// Finds the messages in `payload`. The payload is a response body with candidates, one candidate, one
-    /// message, or a list of parts.
+    /// Finds the messages in a response body, a candidate, a message, or a list of parts.
     fn read<'a>(&self, payload: &'a Value) -> Result<DecodedPayload<'a>, WireError> {
         let messages = match payload {
             Value::Array(parts) => bare_parts(parts)?,
@@ -53,8 +53,7 @@ impl ResponseCodec for Gemini {
             };
             response.refusal = report.map(|report| report.text).unwrap_or_default();
         }
-        // The service does not count reasoning tokens as output tokens, and does not count the results of its
-        // own tools as input tokens.
+        // The service counts neither reasoning as output nor the results of its own tools as input.
         let usage = &mut response.usage;
         usage.output_tokens = usage.output_tokens.saturating_add(usage.reasoning_tokens);
         usage.input_tokens = usage.input_tokens.saturating_add(usage.tool_tokens);
@@ -66,8 +65,9 @@ fn has_only_thoughts(reading: &DecodedPayload<'_>) -> bool {
     !has_calls && reading.other_parts().all(|part| is_true(part, "thought"))
 }
 
-/// The parts of hosted tools: the field of the part, whether it is a call, and the field with the arguments or the
-/// output. If the last field is empty, the whole object is the arguments or the output of `code_execution`.
+/// The parts of hosted tools: the field, whether it is a call, and the field of the arguments or output.
+///
+/// If the last field is empty, the whole object is the arguments or the output of `code_execution`.
 const HOSTED: [(&str, bool, &str); 4] = [
     ("executableCode", true, ""),
     ("codeExecutionResult", false, ""),
@@ -75,7 +75,6 @@ const HOSTED: [(&str, bool, &str); 4] = [
     ("toolResponse", false, "response"),
 ];
 
-/// Reads a part of a hosted tool: a call or an output. Returns `None` for other parts.
 pub(super) fn hosted(part: &Value) -> Option<HostedPart> {
     for (kind, is_call, field) in HOSTED {
         let Some(json) = member(part, kind) else { continue };
@@ -94,21 +93,23 @@ pub(super) fn hosted(part: &Value) -> Option<HostedPart> {
     None
 }
 
-/// Returns the value of a field in either spelling, or `None` if `value` is not an object.
+/// Returns the value of a field in either spelling, if `value` is an object.
 pub(super) fn member<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     get(value.as_object()?, name)
 }
 
-/// Reads the parts of a message. If generation stopped early (`is_cut`), the last part with content is read
-/// as incomplete.
+/// Reads the parts of a message.
+///
+/// If generation stopped early (`is_cut`), the last part with content is incomplete.
 fn message<'a>(fields: Option<&'a Fields>, parts: &'a [Value], is_cut: bool) -> ReceivedMessage<'a> {
     let last = parts.iter().rposition(|part| part.as_object().is_some_and(says_something));
     let cut = if is_cut { last } else { None };
     ReceivedMessage { fields, ..ReceivedMessage::from_parts(parts, cut, read_call) }
 }
 
-/// Returns whether `fields` is a candidate. In a candidate, the field `content` is an object. In messages of
-/// other APIs, it is not.
+/// Returns whether `fields` is a candidate.
+///
+/// In messages of other APIs, `content` is not an object.
 fn is_candidate(fields: &Fields) -> bool {
     get(fields, "content").is_some_and(Value::is_object) || get(fields, "finishReason").is_some()
 }
@@ -117,7 +118,7 @@ fn bare_parts(parts: &[Value]) -> Result<Vec<ReceivedMessage<'_>>, WireError> {
     if parts.is_empty() {
         return Ok(Vec::new());
     }
-    // If at least one part is a call, unknown parts beside it are accepted, too.
+    // Unknown parts are accepted beside a call.
     if parts.iter().any(|part| read_call(part, false).is_some())
         || parts.iter().all(|part| part.get("text").is_some() && part.get("type").is_none())
     {
@@ -126,7 +127,9 @@ fn bare_parts(parts: &[Value]) -> Result<Vec<ReceivedMessage<'_>>, WireError> {
     Err(WireError::new("[0]", "a part with `functionCall`"))
 }
 
-/// Reads all candidates. If at least one candidate succeeded, failed candidates are ignored.
+/// Reads all candidates.
+///
+/// Failed candidates are ignored if one succeeded.
 fn candidates(body: &Fields) -> Result<Vec<ReceivedMessage<'_>>, WireError> {
     let mut contents = Vec::new();
     let mut failure = None;
@@ -150,7 +153,9 @@ fn candidates(body: &Fields) -> Result<Vec<ReceivedMessage<'_>>, WireError> {
     }
 }
 
-/// Parses a message that is not inside a candidate. A message of the user, which differs only in its role, is refused.
+/// Parses a message outside of a candidate.
+///
+/// A user message, which differs only in its role, is refused.
 fn lone_content(content: &Fields) -> Result<ReceivedMessage<'_>, WireError> {
     check_role(content, "model", "contents")?;
     Ok(message(Some(content), parts(content, "")?, false))
@@ -173,15 +178,14 @@ fn parts<'a>(content: &'a Fields, path: &str) -> Result<&'a [Value], WireError> 
     Ok(optional(content, path, "parts", "a list of parts", Value::as_array)?.map_or(&[], Vec::as_slice))
 }
 
-/// Returns the reason why generation of `candidate` ended.
 pub(super) fn finish(candidate: &Fields) -> FinishReason {
     FinishReason::parse(get(candidate, "finishReason").and_then(Value::as_str).unwrap_or_default())
 }
 
 /// Returns the error of a candidate that is not an answer.
 ///
-/// If the model failed to write a call, this is an error, because the response must not look like a response
-/// without calls. If generation stopped for another reason, the content of the candidate is kept.
+/// A call that the model failed to write is an error, because the response must not look like one without
+/// calls. After other stops, the content of the candidate is kept.
 pub(super) fn failure(candidate: &Fields, has_parts: bool, has_calls: bool) -> Option<Report> {
     let reason = get(candidate, "finishReason").and_then(Value::as_str)?;
     let failed = match reason {
@@ -194,7 +198,7 @@ pub(super) fn failure(candidate: &Fields, has_parts: bool, has_calls: bool) -> O
     if failed { Some(report("the model stopped", Some(reason), message, is_blocked)) } else { None }
 }
 
-/// Returns the error reported by the service, or the reason why it blocked the prompt.
+/// Returns the service's error, or why it blocked the prompt.
 pub(super) fn reported_error(body: &Fields) -> Option<Report> {
     if let Some(error) = get(body, "error") {
         return Some(Report::read(error));
@@ -202,7 +206,6 @@ pub(super) fn reported_error(body: &Fields) -> Option<Report> {
     block(body)
 }
 
-/// Returns the reason why the service blocked the prompt.
 pub(super) fn block(body: &Fields) -> Option<Report> {
     let feedback = get(body, "promptFeedback")?.as_object()?;
     let reason = get(feedback, "blockReason").and_then(Value::as_str);
@@ -223,19 +226,16 @@ pub(super) fn no_content(path: &str, reason: Option<Report>) -> WireError {
     failed(path, "a content of the model", reason)
 }
 
-/// Returns the `functionCall` object of a part, if the part is a call.
 pub(super) fn function(part: &Value) -> Option<&Value> {
     member(part, "functionCall")
 }
 
-/// Parses a part that contains a call: `{functionCall: {id?, name, args?}, thoughtSignature?}`. Returns `None` for
-/// other parts. `is_cut` is `true` if the response was cut off at this part.
+/// Parses a part with a call: `{functionCall: {id?, name, args?}, thoughtSignature?}`.
 ///
-/// Since Gemini 3, the service refuses a history in which a signature is missing from its original part, so
-/// the signature becomes an extra of the call.
+/// The signature becomes an extra of the call: since Gemini 3, the service refuses a history without it.
 pub(crate) fn read_call(part: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     let function = function(part)?;
-    // Only the stream decoder assembles partial arguments. Here, they show that the call is incomplete.
+    // Only the stream decoder assembles partial arguments. Here, they show an incomplete call.
     let is_piece = member(function, "partialArgs").is_some() || goes_on(function);
     let args = member(function, "args");
     let name = member(function, "name").and_then(Value::as_str).unwrap_or_default();
@@ -252,7 +252,7 @@ fn extras(part: &Value, _is_custom: bool) -> ProviderExtras {
     ProviderExtras::new(FACTS.name, beside(part))
 }
 
-/// Returns the fields of a part other than `functionCall`, with their names in camel case.
+/// Returns the fields of a part beside `functionCall`, in camel case.
 pub(super) fn beside(part: &Value) -> Fields {
     let mut others = Fields::new();
     for (key, value) in part.as_object().into_iter().flatten() {
@@ -264,8 +264,9 @@ pub(super) fn beside(part: &Value) -> Fields {
     others
 }
 
-/// Returns whether a part has content. The service refuses a part with empty text, unless the part has a
-/// signature, which must be sent back.
+/// Returns whether a part has content.
+///
+/// The service refuses an empty text, unless it has a signature, which must be sent back.
 pub(super) fn says_something(part: &Fields) -> bool {
     let mut fields = part.iter().filter(|(name, value)| *name != "thought" && !value.is_null());
     fields.any(|(name, value)| name != "text" || value != "") || get(part, "thoughtSignature").is_some()
@@ -276,12 +277,10 @@ pub(super) fn says_something(part: &Fields) -> bool {
 pub(crate) struct WireResult<'a>(pub(crate) &'a Fields);
 
 impl<'a> WireResult<'a> {
-    /// Returns the result in `part`, or `None` for other parts.
     pub(crate) fn from_part(part: &'a Value) -> Option<Self> {
         get(part.as_object()?, "functionResponse")?.as_object().map(Self)
     }
 
-    /// Returns the key that identifies the call of this result.
     pub(crate) fn key(self) -> CallKey<'a> {
         let id = get(self.0, "id").and_then(Value::as_str).filter(|id| !id.is_empty());
         CallKey { id: id.map(Into::into), name: Some(self.name()) }

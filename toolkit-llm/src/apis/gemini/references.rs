@@ -1,11 +1,13 @@
-//! References in results. In the JSON of a result, the service reads a member `$ref` as the name of one of the result's
-//! parts. It refuses each request with another name, and the history keeps the result.
+//! References in results.
+//!
+//! In the JSON of a result, the service reads a member `$ref` as the name of one of the result's parts. With
+//! any other name, it refuses each request of the history.
 
 use super::read::member;
 use super::spelling::{get, key, list};
 use serde_json::{Value, json};
 
-/// Returns whether the value has a member `$ref`, at any depth, that is none of the `names` of a result's parts.
+/// Returns whether a member `$ref`, at any depth, is none of the `names` of parts.
 ///
 /// Recursion is safe, because parsers limit the depth of the value.
 pub(super) fn has_reference(value: &Value, names: &[String]) -> bool {
@@ -23,7 +25,7 @@ pub(super) fn has_reference(value: &Value, names: &[String]) -> bool {
     }
 }
 
-/// Writes the values with such a member as text, in the result of a part of a history. Other parts stay.
+/// Writes values with such a member as text, in a result of a history.
 pub(super) fn references_to_text(part: &mut Value) {
     let Some(part) = part.as_object_mut() else { return };
     let Some(field) = key(part, "functionResponse").map(str::to_owned) else { return };

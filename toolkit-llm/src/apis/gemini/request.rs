@@ -50,8 +50,7 @@ fn write_output(builder: &mut RequestBuilder<'_>, _name: &str, schema: Value) {
     builder.set("/generationConfig/responseJsonSchema", schema);
 }
 
-/// Writes the options for thinking. Models before the third generation accept a token budget, and later models accept a
-/// level.
+/// Writes the options for thinking: a level, or a token budget before the third generation.
 fn write_thinking(builder: &mut RequestBuilder<'_>) {
     const LEVEL: &str = "/generationConfig/thinkingConfig/thinkingLevel";
     const BUDGET: &str = "/generationConfig/thinkingConfig/thinkingBudget";

@@ -1,4 +1,4 @@
-//! Decodes streamed responses. Each event is a response that contains further parts.
+//! Decodes streamed responses, whose events are responses with further parts.
 //!
 //! On request, Vertex AI sends a call in pieces: a part with the name, then parts with `partialArgs`, and an
 //! empty part at the end.
@@ -57,8 +57,9 @@ impl StreamCodec for Gemini {
         body.into()
     }
 
-    /// Returns whether a value is an event of a stream. Without `alt=sse`, the service sends all events of a stream as
-    /// one list.
+    /// Returns whether a value is an event of a stream.
+    ///
+    /// Without `alt=sse`, the service sends a list of events.
     fn is_chunk(&self, value: &Value) -> bool {
         let names = ["candidates", "promptFeedback", "usageMetadata", "error"];
         names.iter().any(|name| member(value, name).is_some())
@@ -70,7 +71,6 @@ impl PartCodec for Gemini {
         read_call(part, false)
     }
 
-    /// Writes the arguments that were received in pieces into the JSON of a call.
     fn seal(&self, part: &mut StreamedPart, is_complete: bool) {
         let Some(paths) = part.paths.take() else { return };
         part.has_pieces = true;
@@ -86,7 +86,7 @@ impl PartCodec for Gemini {
     }
 }
 
-/// Adds a candidate, which is at the position `at` of an event, to its message.
+/// Adds the candidate at the position `at` of an event to its message.
 fn push_candidate(message: &mut StreamedMessage, candidate: &Fields, at: usize) -> Result<(), WireError> {
     overlay(&mut message.around, candidate, says_else("content"));
     let parts = &mut message.parts;
@@ -133,8 +133,9 @@ fn push_part(parts: &mut Parts, part: &Value) {
     }
 }
 
-/// Appends the text of a part to a part of the same kind. Returns whether this was possible. If one of the
-/// two parts has a signature, they are not merged.
+/// Appends the text of a part to a part of the same kind, unless one is signed.
+///
+/// Returns whether it was appended.
 fn append(latest: &mut Value, part: &Value) -> bool {
     let is_same_kind = is_true(part, "thought") == is_true(latest, "thought");
     if !is_plain(part) || !is_plain(latest) || !is_same_kind {
@@ -145,7 +146,7 @@ fn append(latest: &mut Value, part: &Value) -> bool {
     true
 }
 
-/// Returns whether a part contains only text, either of the answer or of a thought.
+/// Returns whether a part contains only text, of the answer or of a thought.
 fn is_plain(part: &Value) -> bool {
     let Some(fields) = part.as_object() else { return false };
     fields.iter().all(|(name, value)| name == "text" || name == "thought" || value.is_null())
@@ -191,8 +192,9 @@ fn push_call(parts: &mut Parts, call: &WireCall<'_>) {
     }
 }
 
-/// Returns the ended call to which the arguments of `call` belong. It has no arguments yet, and has the same id or is
-/// the only such call.
+/// Returns the ended call that owns the arguments of `call`.
+///
+/// It has no arguments yet, and has the same id or is the only such call.
 fn owner(parts: &mut Parts, call: &WireCall<'_>, has_pieces: bool) -> Option<usize> {
     if !has_pieces && call.has_no_arguments() {
         return None;
@@ -208,11 +210,10 @@ fn owner(parts: &mut Parts, call: &WireCall<'_>, has_pieces: bool) -> Option<usi
     if call.name.is_empty() { parts.adopt() } else { None }
 }
 
-/// Returns the index of the unfinished call that `call` continues. The unfinished call has the same id or, if `call`
-/// has no id, the same name.
+/// Returns the index of the unfinished call that `call` continues: with its id or, without one, its name.
 ///
-/// A `call` without a name may also continue the last unfinished call. A complete call with a name but no id does not
-/// continue another call.
+/// A `call` without a name may also continue the last unfinished call. A complete call with a name but no id
+/// continues none.
 fn open_call(parts: &Parts, call: &WireCall<'_>, is_whole: bool) -> Option<usize> {
     if is_whole && call.id.is_none() && !call.name.is_empty() {
         return None;
@@ -222,7 +223,7 @@ fn open_call(parts: &Parts, call: &WireCall<'_>, is_whole: bool) -> Option<usize
         let Some(part) = parts.get(number) else { continue };
         let is_same = match &call.id {
             Some(_) => read_call(&part.json, false).is_some_and(|known| known.id == call.id),
-            // Calls without ids arrive one after another, so there is only one open call with this name.
+            // Calls without ids arrive one after another, so only one with this name is open.
             None => call.name.is_empty() || part.name == call.name,
         };
         if is_same {
@@ -233,8 +234,9 @@ fn open_call(parts: &Parts, call: &WireCall<'_>, is_whole: bool) -> Option<usize
     if call.name.is_empty() { last } else { None }
 }
 
-/// Returns the argument value in a piece of a call, from a field such as `stringValue`. In any field other than
-/// `nullValue`, `null` counts as missing.
+/// Returns the argument value of a piece, as in `stringValue`.
+///
+/// Outside of `nullValue`, `null` counts as missing.
 fn value(piece: &Value) -> Option<Value> {
     for (key, value) in piece.as_object()? {
         let name = camel(key);
@@ -251,11 +253,11 @@ fn value(piece: &Value) -> Option<Value> {
 fn finish_candidate(message: &mut StreamedMessage, is_broken: bool) -> Value {
     let mut candidate = std::mem::take(&mut message.around);
     let mut content = std::mem::take(&mut message.fields);
-    // After a finish reason, no call is held back, unless the reason says that the candidate was cut.
+    // After a finish reason, calls are held back only if the candidate was cut.
     let has_reason = !is_broken && get(&candidate, "finishReason").is_some();
     let reason = if has_reason { Some(finish(&candidate)) } else { None };
     let is_cut = reason.as_ref().is_none_or(FinishReason::may_be_cut);
-    // If the model stopped by itself, its calls are finished, even if the final part of a call is missing.
+    // If the model stopped by itself, its calls are finished, even without the final part of a call.
     message.parts.close_all(reason.as_ref() != Some(&FinishReason::Stop));
     message.parts.release(is_cut);
     let parts = message.parts.take_json(has_reason && is_cut);
@@ -267,7 +269,6 @@ fn finish_candidate(message: &mut StreamedMessage, is_broken: bool) -> Value {
     candidate.into()
 }
 
-/// Returns a filter that removes the field `except` and all fields with `null`.
 fn says_else(except: &str) -> impl Fn(&str, &Value) -> bool {
     move |name, value| name != except && !value.is_null()
 }

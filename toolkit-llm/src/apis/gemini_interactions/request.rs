@@ -31,7 +31,7 @@ static FACTS: RequestFacts = RequestFacts {
         ..OutputForm::PLAIN
     },
     write_thinking,
-    // The history contains all steps, so the provider need not store them.
+    // The history contains all steps.
     write_own: |builder, _| builder.set("/store", false),
     answers: AnswerFacts { signs_thinking: true, ..AnswerFacts::PLAIN },
     ..RequestFacts::PLAIN

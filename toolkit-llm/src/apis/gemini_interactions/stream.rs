@@ -1,4 +1,6 @@
-//! Streamed interactions. Steps are found by their index.
+//! Streamed interactions.
+//!
+//! Steps are found by their index.
 
 use super::GeminiInteractions;
 use super::read::{is_call, read_call_step};
@@ -15,7 +17,7 @@ use crate::stream::part::{PartCodec, StreamedPart};
 use crate::stream::parts::Parts;
 use serde_json::{Value, json};
 
-/// The fields of a status update that become fields of the response.
+/// The fields of a status update that the response gets.
 const UPDATED: [&str; 3] = ["status", "usage", "continuation_token"];
 
 impl StreamCodec for GeminiInteractions {
@@ -29,7 +31,7 @@ impl StreamCodec for GeminiInteractions {
                     // A later interaction has a status of its own.
                     stream.body.shift_remove("status");
                 }
-                // Some servers write the fields of the interaction beside the type of the event.
+                // Some servers write the fields of the interaction beside the event type.
                 let interaction = event.get("interaction").unwrap_or(event);
                 if let Value::Object(fields) = interaction {
                     overlay(&mut stream.body, fields, is_of_interaction);
@@ -81,7 +83,6 @@ impl StreamCodec for GeminiInteractions {
         body.into()
     }
 
-    /// Returns whether a value is an event of a stream. A program may pass a stored stream as a list of its events.
     fn is_chunk(&self, value: &Value) -> bool {
         value.get("event_type").is_some()
     }
@@ -99,17 +100,15 @@ impl PartCodec for GeminiInteractions {
     }
 }
 
-/// Returns whether a field is one of the interaction. The steps and the fields of the event are not.
+/// Returns whether a field belongs to the interaction, not the event.
 fn is_of_interaction(name: &str, value: &Value) -> bool {
     !matches!(name, "steps" | "event_type" | "event_id") && !value.is_null()
 }
 
-/// Returns whether a step is a call of any tool, also of a tool that the service runs itself.
 fn is_any_call(step: &Value) -> bool {
     text(step, "type").ends_with("_call")
 }
 
-/// Begins a step and returns its index in `parts`.
 fn begin(parts: &mut Parts, index: Option<u64>, step: &Value) -> usize {
     let number = parts.begin_at(index, step.clone());
     match text(step, "type") {
@@ -120,8 +119,9 @@ fn begin(parts: &mut Parts, index: Option<u64>, step: &Value) -> usize {
     number
 }
 
-/// Adds a delta to the step with the provider's index `index`. If this step has not begun, the delta begins the step.
-/// The delta is ignored if the step has ended, or if the delta belongs to another type of step.
+/// Adds a delta to the step with the provider's index `index`, or begins the step with it.
+///
+/// A delta is ignored if the step has ended or has another type.
 fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
     let kind = text(delta, "type");
     let step = match kind {
@@ -168,8 +168,7 @@ fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
     }
 }
 
-/// Appends a block to the list in the field `name`. If the block and the last block of the list are texts,
-/// they are joined.
+/// Appends a block to the list in the field `name`, joining adjacent texts.
 fn join(step: &mut Value, name: &str, block: &Value) {
     let block = &*texts::settled(block, &["text"]);
     if text(block, "type") == "text"

@@ -42,7 +42,7 @@ impl ChoiceCodec for GeminiInteractions {
             ToolChoice::None => json!("none"),
             ToolChoice::Required => json!("any"),
             ToolChoice::Tool(name) => allowed_tools("any", std::slice::from_ref(name), names),
-            // An empty list in the request could allow every tool, so `none` is written to forbid all tools.
+            // An empty list could allow every tool.
             ToolChoice::Allowed { names: allowed, .. } if allowed.is_empty() => json!("none"),
             ToolChoice::Allowed { names: allowed, required: true } => allowed_tools("any", allowed, names),
             ToolChoice::Allowed { names: allowed, required: false } => allowed_tools("auto", allowed, names),
@@ -68,8 +68,7 @@ impl HistoryCodec for GeminiInteractions {
         step.into()
     }
 
-    /// Copies a received step into the next request. Steps with the user's input or the result of a function
-    /// are dropped, because the history already contains them.
+    /// Drops the user's input and results of functions, which the history has already.
     fn write_part(&self, step: &Value) -> Option<Value> {
         let is_dropped = matches!(text(step, "type"), "" | "user_input" | "function_result");
         if is_dropped { None } else { Some(step.clone()) }
@@ -94,7 +93,6 @@ impl HistoryCodec for GeminiInteractions {
     }
 }
 
-/// Creates a step of the type `function_result`.
 pub(super) fn result(id: &str, name: &str, result: Value, is_error: bool) -> Value {
     let mut step = json!({"type": "function_result", "call_id": id, "name": name, "result": result});
     if is_error {
@@ -117,9 +115,9 @@ impl ResultCodec for GeminiInteractions {
     }
 }
 
-/// Encodes an output as text. An output with media items becomes a list of content blocks.
+/// Encodes an output as text, or as content blocks if it has media items.
 ///
-/// JSON is sent as text, because the service stores each number in a JSON value as a double.
+/// The service would store numbers of JSON as doubles.
 fn output_value(output: &ToolOutput) -> Value {
     if !output.content().iter().any(|content| media_block(content).is_some()) {
         return output_text(output, unsendable).into();

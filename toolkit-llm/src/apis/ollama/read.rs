@@ -11,7 +11,9 @@ impl ChatResponse for Ollama {
     const TEXTS: [(&'static str, bool); 2] = [("thinking", true), ("content", false)];
     const CUTS_CALLS: bool = false;
 
-    /// The content must be a string, and may be missing only if there are calls.
+    /// The content must be a string.
+    ///
+    /// It may be missing beside calls.
     fn check_content(message: &Fields, path: &str) -> Result<(), WireError> {
         let expected = "the text of a message";
         let is_valid = match message.get("content") {

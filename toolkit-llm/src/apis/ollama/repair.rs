@@ -10,14 +10,14 @@ use crate::facts::result_rule::ResultRule;
 use crate::json::fields::{list, text};
 use serde_json::Value;
 
-/// The results are in the order of the calls, because only their order distinguishes results without an id.
+/// Results have the order of the calls, which alone distinguishes those without an id.
 pub(super) const RESULTS: ResultRule = ResultRule { in_call_order: true, ..ResultRule::PLAIN };
 
 impl RepairCodec for Ollama {
     fn entries<'a>(&self, message: &'a Value) -> Vec<(usize, Entry<'a>)> {
         match text(message, "role") {
             "tool" => {
-                // If a result has no name, the server finds its call by position.
+                // The server finds the call of a result without a name by position.
                 let name = Some(text(message, "tool_name")).filter(|name| !name.is_empty());
                 vec![(0, Entry::Result(CallKey { id: id(message.get("tool_call_id")), name }, message))]
             }

@@ -1,4 +1,6 @@
-//! Streamed responses. Each line is a response with the next piece of the message.
+//! Streamed responses.
+//!
+//! Each line is a response with the next piece of the message.
 
 use super::Ollama;
 use crate::apis::chat_messages::read_call;
@@ -67,7 +69,6 @@ impl StreamCodec for Ollama {
         body.into()
     }
 
-    /// Returns whether a value is a line of a stream. A program may pass a stored stream as a list of its lines.
     fn is_chunk(&self, value: &Value) -> bool {
         value.get("message").is_some() && value.get("done").is_some()
     }

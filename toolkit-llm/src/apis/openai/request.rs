@@ -45,14 +45,13 @@ fn write_thinking(builder: &mut RequestBuilder<'_>) {
     write_effort(builder, "/reasoning_effort");
 }
 
-/// Asks for the token usage, which a stream does not report without this option.
+/// Asks for the token usage, which streams otherwise lack.
 fn write_usage(builder: &mut RequestBuilder<'_>, stream: bool) {
     if stream {
         builder.set("/stream_options/include_usage", true);
     }
 }
 
-/// Writes the option `thinking` as an effort.
 pub(crate) fn write_effort(builder: &mut RequestBuilder<'_>, path: &str) {
     match builder.request.options.thinking {
         None => {}

@@ -14,16 +14,14 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 use toolkit_core::call::ProviderExtras;
 
-/// The fields of a message that contain texts.
 pub(super) const TEXTS: [&str; 4] = ["content", "refusal", "reasoning_content", "reasoning"];
 
 impl ResponseCodec for OpenAiChat {
-    /// Finds the messages in `payload`. The payload is a response body with choices, one choice, one message,
-    /// or a list of calls.
+    /// Finds the messages in a response body, a choice, a message, or a list of calls.
     fn read<'a>(&self, payload: &'a Value) -> Result<DecodedPayload<'a>, WireError> {
         let messages = match payload {
             Value::Array(calls) if calls.is_empty() => Vec::new(),
-            // If at least one value is a call, damaged calls beside it are accepted, too.
+            // Damaged calls are accepted beside a valid call.
             Value::Array(calls) if calls.iter().any(is_call) => vec![of_calls(calls)],
             Value::Array(_) => return Err(WireError::new("[0]", "a call with `function`")),
             Value::Object(fields) if fields.contains_key("choices") => body(fields)?,
@@ -77,7 +75,9 @@ fn read_usage(counts: &Value) -> Usage {
     usage
 }
 
-/// Reads a response body. If at least one message is valid, damaged messages are accepted, too.
+/// Reads a response body.
+///
+/// Damaged messages are accepted beside a valid message.
 fn body(fields: &Fields) -> Result<Vec<ReceivedMessage<'_>>, WireError> {
     let mut read = Vec::new();
     for (index, choice) in choices(fields).iter().enumerate() {
@@ -94,7 +94,7 @@ fn body(fields: &Fields) -> Result<Vec<ReceivedMessage<'_>>, WireError> {
         messages.push(match message {
             Ok(message) => message,
             Err(error) if !has_valid => return Err(error),
-            // A value that is not a list is read as one damaged call.
+            // A value that is not a list is one damaged call.
             Err(_) => {
                 let calls = own.get("tool_calls").map(std::slice::from_ref).unwrap_or_default();
                 ReceivedMessage { fields: Some(own), ..of_calls(calls) }
@@ -112,8 +112,9 @@ fn is_message(fields: &Fields) -> bool {
     ["role", "content", "tool_calls", "function_call"].iter().any(|name| fields.contains_key(*name))
 }
 
-/// Parses a message that is not inside a choice. Messages with other roles and messages of other APIs look similar, and
-/// are refused.
+/// Parses a message outside of a choice.
+///
+/// Messages with other roles and of other APIs are refused.
 fn lone_message(fields: &Fields) -> Result<ReceivedMessage<'_>, WireError> {
     if fields.get("type").is_some_and(|kind| kind == "message") {
         return Err(WireError::new("type", "no such field, which messages of other APIs have"));
@@ -130,8 +131,8 @@ fn of_calls(calls: &[Value]) -> ReceivedMessage<'_> {
 fn message<'a>(fields: &'a Fields, is_cut: bool, path: &str) -> Result<ReceivedMessage<'a>, WireError> {
     let list = optional(fields, path, "tool_calls", "a list of calls", Value::as_array)?;
     let calls = list.map_or(&[][..], Vec::as_slice);
-    // `tool_calls` replaced `function_call` in November 2023. Some servers still write the older field, and
-    // some write the same call in both fields.
+    // `tool_calls` replaced `function_call` in November 2023. Some servers still write the older field, some
+    // write a call in both.
     let legacy = legacy(fields).filter(|legacy| !has_call(calls, legacy));
     let count = calls.len() + usize::from(legacy.is_some());
     let mut parts = Vec::with_capacity(count);
@@ -142,7 +143,6 @@ fn message<'a>(fields: &'a Fields, is_cut: bool, path: &str) -> Result<ReceivedM
     Ok(ReceivedMessage { fields: Some(fields), parts, is_whole: true })
 }
 
-/// Returns whether a list of calls has a call with the name and the arguments of `json`.
 fn has_call(calls: &[Value], json: &Value) -> bool {
     let expected = read_call(json, false);
     for json in calls {
@@ -162,8 +162,7 @@ fn no_message(fields: &Fields) -> WireError {
     failed("choices[0].message", "a message of the model", reported_error(fields))
 }
 
-/// Returns the error reported in a response body or in one of its choices. Only OpenRouter reports errors in
-/// a choice.
+/// Returns the error in a response body or, from OpenRouter, in one of its choices.
 pub(super) fn reported_error(fields: &Fields) -> Option<Report> {
     let mut errors = choices(fields).iter().filter_map(|choice| choice.get("error"));
     let in_choice = errors.find(|error| !error.is_null());
@@ -172,8 +171,7 @@ pub(super) fn reported_error(fields: &Fields) -> Option<Report> {
 
 /// Returns the texts of a message or a delta, each with `true` for reasoning.
 ///
-/// Servers use two field names for reasoning. If a message has both fields, their text is the same and is returned
-/// once.
+/// Servers use two fields for reasoning. If both are present, their equal text is returned once.
 pub(super) fn text_pieces(message: &Fields) -> Vec<(bool, Cow<'_, str>)> {
     let mut pieces = pieces_of(message.get("reasoning_content"), true);
     if pieces.is_empty() {
@@ -196,38 +194,35 @@ fn pieces_of(value: Option<&Value>, is_reasoning: bool) -> Vec<(bool, Cow<'_, st
     }
 }
 
-/// Returns whether a message or a delta has no text as content.
 pub(super) fn content_is_empty(fields: &Fields) -> bool {
     fields.get("content").is_none_or(|content| content.is_null() || content == "")
 }
 
-/// Returns whether a value has the form of a call: it has an object `function` or `custom`, or one of these two types.
+/// Returns whether a value has an object `function` or `custom`, or one of these types.
 fn is_call(value: &Value) -> bool {
     let has = |name| value.get(name).is_some_and(Value::is_object);
     has("function") || has("custom") || matches!(text(value, "type"), "function" | "custom")
 }
 
-/// Returns the `function_call` of a message, the older form of a call. An empty `function_call` is ignored, because
-/// some servers write it although the model has not called a tool.
+/// Returns the older `function_call` of a message.
+///
+/// Some servers write an empty one, which is ignored.
 pub(super) fn legacy(message: &Fields) -> Option<&Value> {
     message.get("function_call").filter(|call| call.is_object() && !is_empty(&read_call(call, false)))
 }
 
-/// Returns whether a call has neither an id nor a name nor arguments.
 pub(super) fn is_empty(call: &WireCall<'_>) -> bool {
     call.id.is_none() && call.name.is_empty() && text_of(call).trim().is_empty()
 }
 
-/// Returns the arguments or the custom input of a call as text.
 pub(super) fn text_of<'a>(call: &WireCall<'a>) -> Cow<'a, str> {
     Arguments::from_value(call.input, false).into_text()
 }
 
-/// Reads an element of `tool_calls`. The element is `{id, type, function: {name, arguments}}`, or
-/// `{id, type, custom: {name, input}}`.
+/// Reads a call, `{id, type, function: {name, arguments}}` or `{id, type, custom: {name, input}}`.
 ///
-/// The older `function_call` has only `{name, arguments}`. `is_cut` is `true` if the response was cut off at this call.
-/// If a stream was cut off during a custom tool call, the call has the `status` `incomplete`.
+/// The older `function_call` has only `{name, arguments}`. A custom tool call that a stream cut off has the
+/// `status` `incomplete`.
 pub(super) fn read_call(json: &Value, is_cut: bool) -> WireCall<'_> {
     let (part, is_custom) = match (json.get("function"), json.get("custom")) {
         (Some(function @ Value::Object(_)), _) => (function, false),
@@ -246,9 +241,9 @@ pub(super) fn read_call(json: &Value, is_cut: bool) -> WireCall<'_> {
     WireCall { is_custom, is_cut: is_cut || is_incomplete, index, ..call }
 }
 
-/// Collects the fields that the server expects back, such as `extra_content` with Gemini's thought signature.
+/// Collects the fields that the server expects back, such as `extra_content`.
 ///
-/// For a custom call, also adds the field `type` with the value `custom`.
+/// This contains Gemini's thought signature. A custom call also gets the `type` `custom`.
 fn extras(json: &Value, is_custom: bool) -> ProviderExtras {
     let mut extras = unknown_of(json);
     let kind = if is_custom { "custom" } else { "function" };
@@ -271,8 +266,7 @@ fn unknown_of(json: &Value) -> Fields {
     }
 }
 
-/// Returns whether the field `name` has no counterpart in [`ToolCall`](toolkit_core::call::ToolCall). An
-/// example is `extra_content`.
+/// Returns whether the field `name` has no counterpart in [`ToolCall`](toolkit_core::call::ToolCall).
 pub(super) fn is_unknown(name: &str) -> bool {
     const KNOWN: [&str; 8] = ["index", "id", "type", "function", "custom", "name", "arguments", "input"];
     !KNOWN.contains(&name)

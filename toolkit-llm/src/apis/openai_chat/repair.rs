@@ -18,7 +18,7 @@ impl RepairCodec for OpenAiChat {
                 let calls = list(message, "tool_calls").iter();
                 let mut entries: Vec<_> =
                     calls.map(|call| (0, Entry::Call(by_id(call.get("id")), call))).collect();
-                // If a message has `tool_calls`, the older field `function_call` only repeats one of these calls.
+                // Beside `tool_calls`, the older `function_call` only repeats one of the calls.
                 if entries.is_empty()
                     && let Some(call) = message.as_object().and_then(legacy)
                 {
@@ -38,8 +38,9 @@ impl RepairCodec for OpenAiChat {
     }
 }
 
-/// Returns the key to pair a call and its result by name, for the older field `function_call`. A message in
-/// this form has a single call, without an id.
+/// Returns the key that pairs call and result by name.
+///
+/// A message with the older `function_call` has a single call, without an id.
 fn by_name(named: &Value) -> CallKey<'_> {
     CallKey { id: None, name: Some(text(named, "name")) }
 }

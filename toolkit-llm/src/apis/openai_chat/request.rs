@@ -6,7 +6,7 @@ use crate::model::PromptCache;
 use crate::request::{CacheSupport, OptionFields, RequestBuilder, RequestFacts};
 use toolkit_schema::SchemaLoss;
 
-/// The reason reported for an option whose field only some servers with the API understand.
+/// The reason why some servers get no field for an option.
 const STANDARD: &str = "only the standard fields of the API are sent";
 
 /// A server that understands only the fields that all servers with the API have.

@@ -1,5 +1,6 @@
-//! Writes the output of a tool into the result item of each kind of call. The fields that all results have are written
-//! in [`write`](super::write).
+//! Writes the output of a tool into the result item of each kind of call.
+//!
+//! [`write`](super::write) writes the fields that all results have.
 
 use super::FACTS;
 use crate::facts::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, address, file_name};
@@ -10,8 +11,7 @@ use toolkit_core::ToolResult;
 use toolkit_core::error::ErrorKind;
 use toolkit_core::output::{Content, MediaData, ToolOutput};
 
-/// The media items that the API accepts, from OpenAI's guides to images and files. Messages and tool results accept the
-/// same items.
+/// The accepted media items, from OpenAI's guides to images and files.
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED };
 
 const ACCEPTED: &[MediaRule] = &[
@@ -19,7 +19,6 @@ const ACCEPTED: &[MediaRule] = &[
     MediaRule { kind: MediaKind::File, types: DOCUMENTS, urls: Urls::Web },
 ];
 
-/// The media types of the accepted files: documents, presentations, spreadsheets, texts and source code.
 const DOCUMENTS: &[&str] = &[
     "application/pdf",
     "text/*",
@@ -42,7 +41,9 @@ const DOCUMENTS: &[&str] = &[
     "application/vnd.openxmlformats-officedocument.presentationml.presentation",
 ];
 
-/// Encodes one [`Content`]. If the API has no form for the content, it becomes text.
+/// Encodes one [`Content`].
+///
+/// Content without a form in the API becomes text.
 pub(super) fn content_part(content: &Content) -> Value {
     media_part(content).unwrap_or_else(|| text_part(&unsendable(content)))
 }
@@ -51,8 +52,9 @@ pub(super) fn text_part(text: &str) -> Value {
     json!({"type": "input_text", "text": text})
 }
 
-/// The form of a result, besides the fields that all results have. It is a value, not a function, because what only publishes
-/// tools reads the table of calls, too.
+/// The form of a result, besides the fields that all results have.
+///
+/// It is a value, not a function, because the table of calls is also read to publish tools alone.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum OutputForm {
     Function,
@@ -66,7 +68,9 @@ pub(super) enum OutputForm {
 }
 
 impl OutputForm {
-    /// Writes the fields of a result, and returns the text that these fields cannot express.
+    /// Writes the fields of a result.
+    ///
+    /// Returns the text that they cannot express.
     pub(super) fn write(self, item: &mut Fields, result: &ToolResult) -> Option<String> {
         match self {
             Self::Function => write_function(item, result),
@@ -94,8 +98,9 @@ fn media_part(content: &Content) -> Option<Value> {
     })
 }
 
-/// Returns the text of an output or an error. The API has no mark for errors, so only the text tells the model that a
-/// call failed.
+/// Returns the text of an output or an error.
+///
+/// The API has no mark for errors, so only the text reveals them.
 fn message(result: &ToolResult) -> String {
     match &result.outcome {
         Ok(output) => output_text(output, unsendable).into_owned(),
@@ -103,7 +108,7 @@ fn message(result: &ToolResult) -> String {
     }
 }
 
-/// Returns the JSON value of an output that consists of a single JSON value. Returns `None` for other outputs.
+/// Returns the value of an output that is a single JSON value.
 fn only_json(result: &ToolResult) -> Option<Value> {
     match result.output()?.content() {
         [Content::Json(json)] => json.as_str().parse().ok(),
@@ -115,14 +120,15 @@ fn contents(result: &ToolResult) -> &[Content] {
     result.outcome.as_ref().map_or(&[], ToolOutput::content)
 }
 
-/// Writes the result of a function. The service does not require the field `status`, but some compatible servers do.
+/// Writes the result of a function with `status`, which some compatible servers require.
 fn write_function(item: &mut Fields, result: &ToolResult) -> Option<String> {
     set(item, "status", "completed");
     write_custom(item, result)
 }
 
-/// Writes an output with media items as a list of contents, and any other output as a string, because every server
-/// accepts strings.
+/// Writes an output with media items as a list, and any other as a string.
+///
+/// Every server accepts strings.
 fn write_custom(item: &mut Fields, result: &ToolResult) -> Option<String> {
     let contents = contents(result);
     if !contents.iter().any(|content| media_part(content).is_some()) {
@@ -147,9 +153,10 @@ fn write_patched(item: &mut Fields, result: &ToolResult) -> Option<String> {
     write_text(item, result)
 }
 
-/// Writes the output of each command. A tool may return JSON in the provider's form: a list of objects `{stdout,
-/// stderr, outcome}`, or a single such object. Instead of `outcome`, an object may have the field `exit_code`. Any
-/// other output becomes the standard output of a command with exit code 0.
+/// Writes the output of each command.
+///
+/// A tool may return the provider's form: `{stdout, stderr, outcome}`, or a list of such objects. `exit_code`
+/// may stand for `outcome`. Any other output is the standard output of a command with exit code 0.
 fn write_shell(item: &mut Fields, result: &ToolResult) -> Option<String> {
     let listed: Option<Vec<Value>> = match only_json(result) {
         Some(Value::Array(list)) => list.iter().map(read_run).collect(),
@@ -168,7 +175,7 @@ fn write_shell(item: &mut Fields, result: &ToolResult) -> Option<String> {
     None
 }
 
-/// Reads the output of a command in the provider's form. Returns `None` for other JSON.
+/// Reads the output of a command in the provider's form.
 fn read_run(value: &Value) -> Option<Value> {
     const FIELDS: [&str; 4] = ["stdout", "stderr", "outcome", "exit_code"];
     if !FIELDS.iter().any(|name| value.get(name).is_some()) {
@@ -190,8 +197,10 @@ fn exit(code: &Value) -> Value {
     json!({"type": "exit", "exit_code": code})
 }
 
-/// Writes the screenshot, which is the last image of the output. All safety checks of the call count as
-/// acknowledged if the tool succeeds, because the tool has received them as arguments.
+/// Writes the screenshot, which is the last image of the output.
+///
+/// If the tool succeeds, all safety checks of the call count as acknowledged: the tool received them as
+/// arguments.
 fn write_screenshot(item: &mut Fields, result: &ToolResult) -> Option<String> {
     let shot = screenshot(contents(result));
     let output = if shot.is_some() { result.output() } else { None };
@@ -209,7 +218,6 @@ fn write_screenshot(item: &mut Fields, result: &ToolResult) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// Returns the last of the contents that is an image or a screenshot in the provider's form.
 fn screenshot(contents: &[Content]) -> Option<Value> {
     for content in contents.iter().rev() {
         if let Content::Image(media) = content {
@@ -224,9 +232,10 @@ fn screenshot(contents: &[Content]) -> Option<Value> {
     None
 }
 
-/// Writes the answer to a request for approval. Only `true`, or an object with `approve: true`, approves the
-/// call. An object may also have a `reason`. An output other than a boolean or an object becomes the reason
-/// for the refusal.
+/// Writes the answer to a request for approval.
+///
+/// Only `true`, or an object with `approve: true`, approves the call. An object may have a `reason`. Any
+/// other output is the reason for the refusal.
 fn write_approval(item: &mut Fields, result: &ToolResult) -> Option<String> {
     let answer_text = message(result);
     let answer = serde_json::from_str(&answer_text);
@@ -243,8 +252,9 @@ fn write_approval(item: &mut Fields, result: &ToolResult) -> Option<String> {
     None
 }
 
-/// Writes the found tools. The output of `discover_tools` lists the tools with names, descriptions and
-/// parameters. A tool with a `type` is already in the provider's own JSON, and stays unchanged.
+/// Writes the found tools, which `discover_tools` lists with names, descriptions and parameters.
+///
+/// A tool with a `type` is already in the provider's JSON, and stays unchanged.
 fn write_found(item: &mut Fields, result: &ToolResult) -> Option<String> {
     set(item, "execution", "client");
     set(item, "status", "completed");
@@ -256,7 +266,7 @@ fn write_found(item: &mut Fields, result: &ToolResult) -> Option<String> {
     None
 }
 
-/// Returns the definition of a found tool. Returns `None` for a tool that the model knows already.
+/// Returns the definition of a tool that is new to the model.
 fn found_tool(found: &Value) -> Option<Value> {
     match (found.get("type"), found.get("deferred")) {
         (Some(_), _) => Some(found.clone()),

@@ -1,7 +1,8 @@
 //! Requests of the Responses API: server state, background answers and encrypted reasoning.
 //!
-//! By default, the provider stores nothing. A response then contains the encrypted reasoning, and later requests send it
-//! back. With server state, the provider stores the responses, and requests contain only the new messages.
+//! By default, the provider stores nothing: a response contains the encrypted reasoning, and later requests
+//! send it back. With server state, the provider stores the responses, and requests contain only new
+//! messages.
 
 use crate::apis::openai::request::{OPENAI, TIERS, write_effort};
 use crate::facts::Server;
@@ -47,8 +48,7 @@ fn is_of_this_api(native: &NativeMessages) -> bool {
     native.format == super::FACTS.name
 }
 
-/// Returns the JSON of an assistant message as received, if the provider has stored the message and the request can
-/// refer to it.
+/// Returns the JSON of a stored assistant message to which the request can refer.
 fn stored<'a>(request: &'a ModelRequest, message: &'a Message) -> Option<&'a NativeMessages> {
     let Message::Assistant(answer) = message else { return None };
     let native = answer.native.as_ref()?;
@@ -62,8 +62,7 @@ fn stored<'a>(request: &'a ModelRequest, message: &'a Message) -> Option<&'a Nat
     }
 }
 
-/// Returns the messages after the latest response that the provider has stored. Without server state, returns
-/// all messages.
+/// Returns the messages after the latest stored response, or all without server state.
 fn new_messages(request: &ModelRequest) -> &[Message] {
     let messages = &request.messages[..];
     match messages.iter().rposition(|message| stored(request, message).is_some()) {
@@ -72,14 +71,13 @@ fn new_messages(request: &ModelRequest) -> &[Message] {
     }
 }
 
-/// Writes the request fields for server state and reasoning.
 fn write_state(builder: &mut RequestBuilder<'_>) {
     let request = builder.request;
     let options = &request.options;
     if options.background {
         builder.set("/background", true);
     }
-    // The provider can hand over the answer of a background request only if it stores the answer.
+    // The provider must store the answer of a background request to hand it over.
     builder.set("/store", options.server_state.is_some() || options.background);
     match &options.server_state {
         None if is_reasoning(request) && !options.background => {
@@ -96,8 +94,9 @@ fn write_state(builder: &mut RequestBuilder<'_>) {
     }
 }
 
-/// Returns whether the model reasons, as set by the option `thinking`. Without this option, returns whether the model
-/// has reasoned before. Models that do not reason refuse requests for encrypted reasoning.
+/// Returns whether the model reasons, by the option `thinking` or the earlier messages.
+///
+/// Models that do not reason refuse requests for encrypted reasoning.
 fn is_reasoning(request: &ModelRequest) -> bool {
     if let Some(thinking) = request.options.thinking {
         return thinking != Thinking::Off;
@@ -118,11 +117,10 @@ fn is_reasoning_item(item: &Value) -> bool {
     item.get("type").is_some_and(|kind| kind == "reasoning")
 }
 
-/// Returns the items of a received message in a form suitable for the next request.
+/// Returns the items of a received message for the next request.
 ///
-/// The service refuses a reasoning item without encrypted content, unless the service has stored the item.
-/// Such a reasoning item is left out. The ids of all later items are left out too: for an item with a known
-/// id, the service would require the missing reasoning.
+/// The service refuses reasoning without encrypted content that it has not stored, so this is left out. So
+/// are the ids of all later items: for a known id, the service would require the missing reasoning.
 fn resent(request: &ModelRequest, native: &NativeMessages) -> Vec<Value> {
     if native.response_id.is_some() && request.options.server_state.is_some() {
         return native.messages.clone();
@@ -144,7 +142,6 @@ fn resent(request: &ModelRequest, native: &NativeMessages) -> Vec<Value> {
     items
 }
 
-/// Returns whether an item has a text or a list in the field `name` that is not empty.
 fn has(item: &Value, name: &str) -> bool {
     match item.get(name) {
         Some(Value::String(text)) => !text.is_empty(),

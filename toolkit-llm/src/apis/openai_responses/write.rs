@@ -17,7 +17,7 @@ use toolkit_core::definition::{ToolDefinition, ToolKind};
 use toolkit_core::name::WireNames;
 use toolkit_core::output::Content;
 
-/// The name of the registry's tool that calls the tools found by the tool search.
+/// The registry's tool that calls the tools found by the tool search.
 const CALL_DEFERRED: &str = "call_deferred";
 
 /// The values of `allowed_callers` that the service accepts.
@@ -28,8 +28,7 @@ impl DefinitionCodec for OpenAiResponses {
         let (kind, mut tool) = Form::Flat.encode_tool(encoder);
         let metadata = &encoder.definition.metadata;
         if kind == "function" {
-            // `strict` is always written. If it is missing, the service decides by the schema whether to
-            // enforce it.
+            // `strict` is always written: without it, the service decides by the schema.
             set(&mut tool, "strict", encoder.how.strict);
         }
         if metadata.defer {
@@ -60,9 +59,10 @@ impl DefinitionCodec for OpenAiResponses {
         client::answered_by(tool)
     }
 
-    /// Removes the definition of the program's tool that `tool` replaces. If `tool` is a tool search that the program
-    /// runs, the description and the parameters of the removed definition are copied into `tool`. If `tool` is a
-    /// namespace, its tools are added to the existing entry of the same name.
+    /// Removes the definition of the program's tool that `tool` replaces.
+    ///
+    /// A tool search that the program runs gets the removed description and parameters. The tools of a
+    /// namespace join an existing entry of the same name.
     fn hosted_entry(&self, tool: &Value, entries: &mut Vec<Value>) -> Option<Value> {
         if text(tool, "type") == NAMESPACE && join_namespace(tool, entries) {
             return None;
@@ -83,8 +83,7 @@ impl DefinitionCodec for OpenAiResponses {
         Some(tool)
     }
 
-    /// Returns the namespace from which the definition was parsed. If there is none, returns the namespace in the
-    /// tool's name, provided that the options describe this namespace.
+    /// Returns the namespace that was received, or else one in the name that the options describe.
     fn namespace<'a>(&self, definition: &'a ToolDefinition, options: &DefinitionOptions) -> Option<&'a str> {
         let read = definition.metadata.meta.get(NAMESPACE).and_then(Value::as_str);
         if read.is_some() {
@@ -111,13 +110,12 @@ impl DefinitionCodec for OpenAiResponses {
     }
 }
 
-/// Returns the reason to leave out an output schema, or `None` if the schema can be sent.
+/// Returns the reason to leave out an output schema.
 fn unsupported_output(definition: &ToolDefinition, schema: &Value) -> Option<&'static str> {
     match definition.kind {
         ToolKind::Custom(_) => Some("the API describes the output of functions only"),
         _ if *schema == json!({}) => Some("the schema allows any value"),
-        // The schema describes JSON in the text of a result, so it is useless for a tool that returns a plain
-        // string.
+        // The schema describes JSON in the text of a result, which a plain string is not.
         _ if is_text(schema) => Some("the API describes JSON, and text goes back as it is"),
         _ => None,
     }
@@ -130,8 +128,9 @@ fn is_text(schema: &Value) -> bool {
     text(schema, "type") == "string" && fields.keys().all(|name| KEYWORDS.contains(&name.as_str()))
 }
 
-/// Adds the tools of a namespace to the existing entry with the same name. Returns `false` if there is no
-/// such entry.
+/// Adds the tools of a namespace to the entry with the same name.
+///
+/// Returns whether there is one.
 fn join_namespace(namespace: &Value, entries: &mut [Value]) -> bool {
     for entry in entries {
         let is_same = ["type", "name"].into_iter().all(|field| text(entry, field) == text(namespace, field));
@@ -146,8 +145,8 @@ fn join_namespace(namespace: &Value, entries: &mut [Value]) -> bool {
 impl HistoryCodec for OpenAiResponses {
     /// Writes a call for the next request.
     ///
-    /// The service does not require the field `status`, but some compatible servers require it (Volcengine)
-    /// or do not recognise calls without it (older vLLM). Calls of custom tools have no `status`.
+    /// Some compatible servers require the field `status` (Volcengine) or do not recognise calls without it
+    /// (older vLLM). Calls of custom tools have none.
     fn write_call(&self, call: OutgoingCall<'_>) -> Value {
         let mut item = call.fields(FACTS.name);
         let (kind, is_made) = match call.origin {
@@ -187,8 +186,7 @@ impl HistoryCodec for OpenAiResponses {
         item.into()
     }
 
-    /// Copies a received item into the next request. An item with neither a type nor a role is dropped,
-    /// because no server accepts it.
+    /// Drops an item with neither type nor role, which no server accepts.
     fn write_part(&self, item: &Value) -> Option<Value> {
         let fields = item.as_object()?;
         if kind(fields).is_none() && !fields.contains_key("role") {
@@ -200,16 +198,17 @@ impl HistoryCodec for OpenAiResponses {
     }
 
     fn write_message(&self, message: &ReceivedMessage<'_>, mut items: Vec<Value>) -> Vec<Value> {
-        // The turn was cut off during reasoning if it ends with a reasoning item. The service refuses such a
-        // turn ("without its required following item").
+        // The service refuses a turn that was cut off during reasoning ("without its required following
+        // item").
         while message.is_whole && items.last().is_some_and(|item| text(item, "type") == "reasoning") {
             items.pop();
         }
         items
     }
 
-    /// Encodes the text as a message item, followed by the calls. The message item has the short form with
-    /// `role` and `content`, because the long form requires an id.
+    /// Encodes the text as a message item, followed by the calls.
+    ///
+    /// The long form of the item would require an id.
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
         let mut items = Vec::with_capacity(calls.len() + 1);
         if !text.is_empty() {
@@ -225,8 +224,9 @@ impl HistoryCodec for OpenAiResponses {
     }
 }
 
-/// Removes fields that responses may contain but requests must not contain ("Unknown parameter", "Invalid
-/// type"). The service or an SDK adds such fields.
+/// Removes fields of the service or an SDK that requests must not contain.
+///
+/// The service refuses them: "Unknown parameter", "Invalid type".
 fn strip_refused(item: &mut Fields) {
     let is_reasoning = kind(item) == Some("reasoning");
     item.retain(|name, value| !is_refused(name, value, is_reasoning));
@@ -240,7 +240,6 @@ fn strip_refused(item: &mut Fields) {
     }
 }
 
-/// Returns whether requests must not contain a field of an item.
 fn is_refused(name: &str, value: &Value, is_reasoning: bool) -> bool {
     match name {
         "created_by" | "parsed_arguments" => true,
@@ -263,7 +262,7 @@ impl ResultCodec for OpenAiResponses {
 }
 
 impl CallKind {
-    /// Writes a result, followed by a message with the text that the item cannot express.
+    /// Writes a result, and a message with the text that it cannot express.
     pub(super) fn write_result(&self, result: &ToolResult, id: &str) -> Vec<Value> {
         let mut item = Fields::new();
         set(&mut item, "type", self.output);

@@ -1,4 +1,4 @@
-//! The complete parts of a message: for each call while the message arrives, and all at the end.
+//! The complete parts of a message, for each call and at the end.
 
 use super::{CallOrder, KnownParts, Parts};
 use crate::call::arguments::Arguments;
@@ -7,14 +7,14 @@ use serde_json::Value;
 use toolkit_core::call::ToolCall;
 
 impl Parts {
-    /// Counts a part as complete.
     pub(super) fn add_complete(&mut self, number: usize) {
         if !std::mem::replace(&mut self.parts[number].returned.is_counted, true) {
             self.order.complete.push(number);
         }
     }
 
-    /// Removes all parts except the parts accepted by `is_kept`, and sorts the remaining parts by position.
+    /// Removes all parts except those accepted by `is_kept`, and sorts the rest by position.
+    ///
     /// The numbers of the parts change.
     pub(crate) fn arrange(&mut self, is_kept: impl Fn(&StreamedPart) -> bool) {
         self.known = KnownParts::default();
@@ -30,8 +30,7 @@ impl Parts {
         }
     }
 
-    /// Returns copies of the calls that became complete since the last call of this method, and of the complete parts
-    /// before them.
+    /// Returns copies of the calls completed since the previous copy, and of the complete parts before them.
     pub(crate) fn take_complete(&mut self) -> Self {
         let Self { parts, order: CallOrder { complete, .. }, .. } = self;
         let calls = complete.iter().filter(|number| parts[**number].is_yielded());
@@ -48,15 +47,19 @@ impl Parts {
         Self { parts: new, ..Self::new(self.codec, Value::Null, false) }
     }
 
-    /// Removes all parts except the complete ones. The numbers of the parts change.
+    /// Removes all parts except the complete ones.
+    ///
+    /// The numbers of the parts change.
     pub(crate) fn keep_complete(&mut self) {
         let codec = self.codec;
         self.arrange(|part| is_complete(codec, part));
         self.open.clear();
     }
 
-    /// Returns the JSON of the parts, sorted by position. If generation stopped early (`is_cut`) and the last
-    /// part is a complete call, its arguments are written as text. Otherwise, the call would look cut off.
+    /// Returns the JSON of the parts, sorted by position.
+    ///
+    /// If generation stopped early (`is_cut`), the arguments of a complete call at the end are written as
+    /// text. Otherwise, it would look cut off.
     pub(crate) fn take_json(&mut self, is_cut: bool) -> Vec<Value> {
         self.arrange(|part| !part.returned.is_dropped);
         if is_cut
@@ -68,7 +71,6 @@ impl Parts {
         self.parts.iter_mut().map(|part| part.json.take()).collect()
     }
 
-    /// Returns the arguments of a call as text, if they are an object or missing.
     fn object_as_text(&self, number: usize) -> Option<String> {
         let call = self.codec.part_call(&self[number].json)?;
         match call.arguments() {
@@ -79,13 +81,13 @@ impl Parts {
         }
     }
 
-    /// Takes the calls that were returned by events, in the order of the parts.
+    /// Takes the returned calls, in the order of the parts.
     pub(crate) fn take_calls(&mut self) -> impl Iterator<Item = ToolCall> {
         self.parts.iter_mut().filter_map(|part| part.returned.call.take())
     }
 }
 
-/// Returns whether a part is a call that was returned, or another part that has ended.
+/// Returns whether a part is a returned call, or another ended part.
 fn is_complete(codec: &dyn PartCodec, part: &StreamedPart) -> bool {
     part.is_yielded() || part.is_done && codec.part_call(&part.json).is_none()
 }

@@ -1,4 +1,4 @@
-//! When the calls of a message are returned, and in which order.
+//! When, and in which order, the calls are returned.
 
 use super::Parts;
 use crate::call::ids;
@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use toolkit_schema::__private::extract_object;
 
 impl Parts {
-    /// Returns the call of an ended part, unless it has to wait for the end of the message, or repeats another one.
+    /// Returns the call of an ended part, unless it repeats another or must wait.
     pub(super) fn hold_or_yield(&mut self, number: usize) {
         if self.order.waiting.contains(&number) {
             return;
@@ -24,7 +24,7 @@ impl Parts {
         }
     }
 
-    /// Returns whether a part is not a repeated call or a call without a name. These are dropped.
+    /// Returns whether a part is no repeated or nameless call, which are dropped.
     fn is_new(&mut self, number: usize) -> bool {
         let Self { codec, parts, known_calls, .. } = self;
         let part = &mut parts[number];
@@ -34,8 +34,7 @@ impl Parts {
         is_new
     }
 
-    /// Returns a complete call, and the calls that have waited for it. If an earlier call is not complete, the call
-    /// waits for it.
+    /// Returns a complete call and those that have waited for it, unless it waits itself.
     fn yield_call(&mut self, number: usize) {
         if self.must_wait(number) {
             self.order.waiting.insert(number);
@@ -50,8 +49,9 @@ impl Parts {
         }
     }
 
-    /// Returns whether an earlier call is not returned yet, and the order of the two matters: the API finds the call of a
-    /// result by its position if it gave no id to the call.
+    /// Returns whether an earlier call is not returned yet, and the order of the two matters.
+    ///
+    /// The API finds the call of a result by its position if it gave no id to the call.
     fn must_wait(&mut self, number: usize) -> bool {
         if !self.codec.facts().results.in_call_order {
             return false;
@@ -64,7 +64,6 @@ impl Parts {
         earlier.any(|part| own_has_no_id || has_no_id(part))
     }
 
-    /// Adds the event for a complete call, unless the call was returned before.
     fn add_call(&mut self, number: usize) {
         if self[number].is_yielded() {
             return;
@@ -83,13 +82,14 @@ impl Parts {
         self.add_complete(number);
     }
 
-    /// Returns all calls that were held back, at the end of the message. If generation stopped early (`is_cut`), the
-    /// last part is marked as cut off. Calls without arguments are marked as well if there are arguments without an
-    /// owner, which may be their own.
+    /// Returns all held calls at the end of the message.
+    ///
+    /// If generation stopped early (`is_cut`), the last part is cut off. Calls without arguments are, too, if
+    /// arguments without an owner may be theirs.
     pub(crate) fn release(&mut self, is_cut: bool) {
         let mut held = std::mem::take(&mut self.order.held);
         let orphans = if held.is_empty() { HashSet::new() } else { self.orphans() };
-        // A call without arguments may repeat another one, and one that broke off before them may be sent again.
+        // A call without arguments may repeat another one, and one that broke off may be sent again.
         held.sort_by_key(|number| (self.is_blank(*number), self.may_be_cut(*number), *number));
         held.retain(|number| self.is_new(*number));
         held.sort_unstable();
@@ -109,9 +109,10 @@ impl Parts {
         }
     }
 
-    /// Returns the names in the parts that have arguments of another call: arguments without a name, or a piece of
-    /// them that another one has to precede. Arguments without a name that a call in the final response repeats are not
-    /// among them.
+    /// Returns the names in the parts that have arguments of another call.
+    ///
+    /// These are arguments without a name, unless a call in the final response repeats them, and a piece that
+    /// another one has to precede.
     fn orphans(&self) -> HashSet<String> {
         let mut names = HashSet::new();
         for part in &self.parts {
@@ -144,12 +145,10 @@ impl Parts {
     }
 }
 
-/// Returns whether a part is a call that is in the response and not returned yet.
 fn is_to_come(part: &StreamedPart) -> bool {
     !part.name.is_empty() && !part.is_yielded() && !part.returned.is_dropped
 }
 
-/// Returns whether the API gave no id to a call.
 fn has_no_id(part: &StreamedPart) -> bool {
     part.returned.id.as_ref().is_some_and(|id| ids::is_generated(id.as_str()))
 }

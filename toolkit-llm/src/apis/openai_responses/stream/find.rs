@@ -7,12 +7,12 @@
 //! 3. the item with its call id, unless both have an index and the indices differ;
 //! 4. the item with its item id, whatever the indices are;
 //! 5. if the event has neither an id nor an index, the latest item, unless it is done;
-//! 6. at the end of an item, the first open item with the same name and the same arguments, if the event has no index or
-//!    the item has its item id.
+//! 6. at the end of an item, the first open item with the same name and the same arguments, if the event has
+//!    no index or the item has its item id.
 //!
-//! The rule needs all of them, because some servers omit ids or indices, some use one value for several items, and some
-//! give an item a new id in each event. An item keeps its first call id. Another one is a second id of the same call,
-//! unless the item is complete, or an earlier item has the id.
+//! Some servers omit ids or indices, some use one value for several items, and some give an item a new id in
+//! each event. An item keeps its first call id. Another one is a second id of the same call, unless the item
+//! is complete, or an earlier item has the id.
 
 use crate::apis::openai_responses::read::read_call;
 use crate::call::known_calls::is_same_object;
@@ -22,13 +22,14 @@ use crate::stream::parts::Parts;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// Returns the key of the item in an event or in the final response.
 pub(super) fn key_of_item<'a>(item: &'a Value, output_index: Option<&Value>) -> PartKey<&'a str> {
     let index = output_index.and_then(Value::as_u64);
     PartKey { item: text(item, "id"), index, call: text(item, "call_id"), kind: text(item, "type") }
 }
 
-/// Returns the index `known`, or if it is `None`, the index of a new item. The item gets the fields of `key`.
+/// Returns the index `known`, or the index of a new item.
+///
+/// The item gets the fields of `key`.
 pub(super) fn known_or_new(parts: &mut Parts, known: Option<usize>, key: &PartKey<&str>) -> usize {
     let number = known.unwrap_or_else(|| parts.begin(key.index.unwrap_or(parts.len() as u64), Value::Null));
     parts.learn(number, key);
@@ -41,14 +42,14 @@ pub(super) fn known_or_new(parts: &mut Parts, known: Option<usize>, key: &PartKe
     number
 }
 
-/// Returns the index in `parts` of the item with this key. An event that begins an item (`is_begin`) never belongs to an
-/// item that is done or has another index. It belongs to an item with another id only at the same index, if that item has
-/// begun.
+/// Returns the index in `parts` of the item with this key.
+///
+/// An event that begins an item (`is_begin`) never belongs to an item that is done or has another index. It
+/// belongs to an item with another id only at the same index, if that item has begun.
 pub(super) fn find(parts: &Parts, key: &PartKey<&str>, is_begin: bool) -> Option<usize> {
     let is_other = |number: &usize| parts[*number].key.is_other_item(key);
     let by_item = parts.known.by_item.get(key.item).copied();
     let by_index = key.index.and_then(|index| parts.known.by_index.get(&index).copied());
-    // Some servers name the item of an event by its `call_id`.
     let by_call = parts.known.by_call.get(key.call).or_else(|| parts.known.by_call.get(key.item)).copied();
     let latest = parts.latest().filter(|number| key.is_empty() && !is_begin && !parts[*number].is_done);
     let places = [
@@ -61,12 +62,11 @@ pub(super) fn find(parts: &Parts, key: &PartKey<&str>, is_begin: bool) -> Option
     places.into_iter().flatten().find(|number| fits(parts, *number, key, is_begin))
 }
 
-/// Returns whether both keys have an index, the indices differ, and the call ids do not say that the item is the same.
+/// Returns whether the indices differ, and the call ids do not say that the item is the same.
 fn is_apart(known: &PartKey<String>, key: &PartKey<&str>) -> bool {
     known.is_elsewhere(key) && !known.is_same_call(key)
 }
 
-/// Returns whether the item at a place of the event may be the item of the event.
 fn fits(parts: &Parts, number: usize, key: &PartKey<&str>, is_begin: bool) -> bool {
     let part = &parts[number];
     if part.key.is_other_kind(key) {
@@ -79,7 +79,7 @@ fn fits(parts: &Parts, number: usize, key: &PartKey<&str>, is_begin: bool) -> bo
     !has_other_call(parts, number, key) || may_be_renamed(parts, number, key, is_begin)
 }
 
-/// Returns whether the new call id of the event may be a second id of an item.
+/// Returns whether the call id of the event may be a second id of an item.
 fn may_be_renamed(parts: &Parts, number: usize, key: &PartKey<&str>, is_begin: bool) -> bool {
     let part = &parts[number];
     let is_open = parts.awaits_arguments(number) || !is_begin && (is_same_item(part, key) || !part.is_done);
@@ -88,13 +88,11 @@ fn may_be_renamed(parts: &Parts, number: usize, key: &PartKey<&str>, is_begin: b
     is_open && !is_other && !is_taken
 }
 
-/// Returns whether an item has the item id of the key.
 pub(super) fn is_same_item(part: &StreamedPart, key: &PartKey<&str>) -> bool {
     !key.item.is_empty() && part.key.item == key.item
 }
 
-/// Returns the index in `parts` of the open item that ends with ids that no event had before, and without an index or with
-/// another one.
+/// Returns the open item with the name and the arguments of `item`, for the sixth rule.
 pub(super) fn find_open(parts: &Parts, key: &PartKey<&str>, item: &Value) -> Option<usize> {
     for (number, part) in parts.iter().enumerate() {
         let is_same_place = key.index.is_none() || is_same_item(part, key);
@@ -105,18 +103,15 @@ pub(super) fn find_open(parts: &Parts, key: &PartKey<&str>, item: &Value) -> Opt
     None
 }
 
-/// Returns whether an item has a call id, and the key has the id of another call.
+/// Returns whether the item and the key have ids of different calls.
 fn has_other_call(parts: &Parts, number: usize, key: &PartKey<&str>) -> bool {
     parts[number].key.is_other_call(key) && parts.known.by_call.get(key.call) != Some(&number)
 }
 
-/// Returns the index in `parts` of an item in the final response.
+/// Returns the index of an item in the final response, by its ids, or else its position.
 ///
-/// The item is found by its ids, or else by its position in the response. Items in `parts` that are already matched
-/// with another item of the final response are skipped.
-///
-/// Some servers give the calls new ids in the final response. A streamed call whose id is not `listed` is then found by
-/// its name and its arguments.
+/// Items matched before are skipped. Some servers give the calls new ids there: a streamed call whose id is
+/// not `listed` is found by its name and its arguments.
 pub(super) fn find_listed(
     parts: &Parts,
     key: &PartKey<&str>,
@@ -141,7 +136,6 @@ pub(super) fn find_listed(
     at_place.into_iter().flatten().find(|number| fits_listed(parts, *number, key))
 }
 
-/// Returns whether an item may be the item with this key in the final response.
 fn fits_listed(parts: &Parts, number: usize, key: &PartKey<&str>) -> bool {
     let Some(part) = parts.get(number) else { return false };
     !part.is_listed && !part.key.is_other_kind(key) && !has_other_call(parts, number, key)
@@ -151,8 +145,9 @@ fn is_same_unlisted_call(parts: &Parts, number: usize, key: &PartKey<&str>) -> b
     parts.get(number).is_some_and(|part| !part.is_listed && part.key.is_same_call(key))
 }
 
-/// Returns whether a streamed call and a complete call, under another id, may be the same call. Both have the same name,
-/// and the arguments of neither contradict the other's.
+/// Returns whether calls with different ids, one of them complete, may be the same.
+///
+/// They have the same name, and their arguments do not contradict each other.
 pub(super) fn may_be_same(known: &StreamedPart, item: &Value) -> bool {
     let Some(streamed) = read_call(&known.json, false) else { return false };
     let Some(listed) = read_call(item, false) else { return false };

@@ -13,7 +13,7 @@ use crate::stream::parts::Parts;
 use serde_json::{Value, json};
 use toolkit_core::call::ToolCall;
 
-/// Returns the type of the item and the location of the text that an event changes. `name` is the name of the event.
+/// Returns the type of the item and the place of the text that the event `name` changes.
 pub(super) fn place(name: &str, event: &Value) -> Option<(&'static str, Place)> {
     let (item, field, block, text) = match name {
         "function_call_arguments" => (FUNCTION, "arguments", "", "arguments"),
@@ -32,7 +32,6 @@ pub(super) fn place(name: &str, event: &Value) -> Option<(&'static str, Place)> 
     Some((item, Place { field, index, block, text }))
 }
 
-/// Adds the stream event for a text in a block of the type `block`.
 pub(super) fn say(parts: &mut Parts, block: &str, text: &str) {
     match block {
         "output_text" => parts.say(false, text),
@@ -63,15 +62,15 @@ pub(super) fn end(parts: &mut Parts, key: &PartKey<&str>, item: &Value) {
     complete(parts, number, item);
 }
 
-/// Returns whether an item ends another call than the call in `part`. A call that was already returned is complete. A
-/// different item with one of its ids is another call.
+/// Returns whether an item ends another call than the call in `part`.
+///
+/// A returned call is complete, so a different item with one of its ids is another call.
 fn is_another_call(part: &StreamedPart, key: &PartKey<&str>, item: &Value) -> bool {
     let is_same_item = find::is_same_item(part, key) && !part.key.is_other_call(key);
     part.is_yielded() && !is_same_item && !find::may_be_same(part, item)
 }
 
-/// Replaces a streamed item by the final item that the service sent. If the call in the streamed item was already
-/// returned, a final item with a different call is ignored.
+/// Replaces a streamed item by the final one, unless a different call was returned.
 pub(super) fn complete(parts: &mut Parts, number: usize, item: &Value) {
     let part = &mut parts[number];
     let is_new = !part.is_done && part.texts.is_empty();
@@ -97,8 +96,9 @@ pub(super) fn complete(parts: &mut Parts, number: usize, item: &Value) {
     parts.end(number);
 }
 
-/// Returns whether a field of the final item replaces the streamed one. An announced id is kept, and so are arguments
-/// that the final item lacks.
+/// Returns whether a field of the final item replaces the streamed one.
+///
+/// An announced id is kept, and so are arguments that the final item lacks.
 fn is_final(part: &StreamedPart, name: &str, value: &Value) -> bool {
     match name {
         "call_id" => !part.is_announced() && shared::id(Some(value)).is_some(),
@@ -107,7 +107,7 @@ fn is_final(part: &StreamedPart, name: &str, value: &Value) -> bool {
     }
 }
 
-/// Ends an item whose end event did not arrive, and sets the `status` of the item.
+/// Ends an item whose end event did not arrive, with this `status`.
 pub(super) fn close(part: &mut StreamedPart, status: &str) {
     let mut item = match part.json.take() {
         Value::Object(item) => item,
@@ -142,14 +142,13 @@ fn set_item(part: &mut StreamedPart, item: Value) {
 
 /// Fills empty fields of the item with the streamed fragments.
 ///
-/// `is_final` states whether the service sent the item as complete. Reasoning in such an item stays
-/// unchanged.
+/// `is_final` states whether the service sent the item as complete. Its reasoning then stays unchanged.
 fn fill(part: &StreamedPart, item: &mut Fields, is_final: bool) {
     let kind = kind(item).unwrap_or_default().to_owned();
     if kind == "message" {
         item.entry("role").or_insert_with(|| "assistant".into());
     }
-    // The reasoning that the service streams may differ from the reasoning that it expects back.
+    // Streamed reasoning may differ from the reasoning that the service expects back.
     if is_final && kind == "reasoning" {
         return;
     }
@@ -170,7 +169,7 @@ fn fill(part: &StreamedPart, item: &mut Fields, is_final: bool) {
     }
 }
 
-/// Returns how much a field of an item contains: nothing (0), an object without arguments (1), or more (2).
+/// Returns how much a field contains: nothing (0), an object without arguments (1), or more (2).
 pub(super) fn content(field: &Value) -> u8 {
     match field {
         Value::Null => 0,
@@ -184,8 +183,7 @@ pub(super) fn content(field: &Value) -> u8 {
     }
 }
 
-/// Returns the JSON of a text: a block of the type in `place`, or the text itself if `place` has no block
-/// type.
+/// Returns a block with the text, or the text itself if `place` has no block type.
 fn block(place: Place, text: &str) -> Value {
     match place.block {
         "" => text.into(),
@@ -194,7 +192,6 @@ fn block(place: Place, text: &str) -> Value {
     }
 }
 
-/// Reads an item as a call. Returns `None` if the item has no call id.
 fn call_of(item: &Value) -> Option<ToolCall> {
     let call = read_call(item, false)?;
     let id = call.id.as_deref()?.into();
