@@ -40,7 +40,9 @@ pub trait CountTokens: Send + Sync + 'static {
     fn count_message(&self, message: &Message) -> u64 {
         let mut tokens = OVERHEAD;
         match message {
-            Message::User(message) => tokens += content_tokens(self, &message.content),
+            Message::User(message) => {
+                tokens += message.content.iter().map(|content| content_tokens(self, content)).sum::<u64>();
+            }
             Message::Assistant(message) => {
                 tokens += self.count_text(&message.text) + self.count_text(&message.reasoning);
                 for call in &message.calls {
@@ -77,22 +79,19 @@ pub trait CountTokens: Send + Sync + 'static {
     }
 }
 
-fn content_tokens(counter: &(impl CountTokens + ?Sized), contents: &[Content]) -> u64 {
-    let mut tokens = 0;
-    for content in contents {
-        tokens += match content {
-            Content::Image(media) | Content::Audio(media) | Content::File(media) => {
-                counter.count_media(media)
-            }
-            other => counter.count_text(&other.to_text()),
-        };
+fn content_tokens(counter: &(impl CountTokens + ?Sized), content: &Content) -> u64 {
+    match content {
+        Content::Image(media) | Content::Audio(media) | Content::File(media) => counter.count_media(media),
+        other => counter.count_text(&other.to_text()),
     }
-    tokens
 }
 
 fn result_tokens(counter: &(impl CountTokens + ?Sized), result: &ToolResult) -> u64 {
     match &result.outcome {
-        Ok(output) => content_tokens(counter, output.content()) + counter.count_text(output.message()),
+        Ok(output) => {
+            let contents = output.content().iter().map(|content| content_tokens(counter, content));
+            contents.sum::<u64>() + counter.count_text(output.message())
+        }
         Err(error) => counter.count_text(error.message()),
     }
 }

@@ -104,8 +104,7 @@ impl LlmAgent {
         Ok((self.compacted(calls.conversation) != before).then_some(request))
     }
 
-    /// Applies a plan: writes the summary, and stores the compaction in the conversation. `before` is the
-    /// previous compaction.
+    /// Applies a plan: writes the summary, and stores the compaction in place of the one `before`.
     async fn compact(
         &self,
         compaction: &Compaction,
@@ -137,8 +136,7 @@ impl LlmAgent {
         run.save(calls.conversation).await
     }
 
-    /// Writes the summary of the messages that `plan` leaves out. If this fails, returns an earlier summary, with
-    /// the reason for the failure.
+    /// Writes the summary of the messages that `plan` leaves out, or returns an earlier one with the reason.
     async fn summary(
         &self,
         compaction: &Compaction,

@@ -31,11 +31,10 @@ pub(super) fn put_first(started: &[ToolCall], calls: &mut Vec<ToolCall>) -> bool
 
 /// Returns whether `missing` counts a call, and counts it no longer.
 fn take_missing(missing: &HashMap<(&CallId, &str), Cell<usize>>, call: &ToolCall) -> bool {
-    let Some(count) = missing.get(&(&call.id, call.name.as_str())) else { return false };
-    if count.get() == 0 {
-        return false;
+    match missing.get(&(&call.id, call.name.as_str())) {
+        Some(count) if count.get() > 0 => count.set(count.get() - 1),
+        _ => return false,
     }
-    count.set(count.get() - 1);
     true
 }
 
