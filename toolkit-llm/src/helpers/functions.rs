@@ -109,7 +109,7 @@ mod tests {
     #[derive(Serialize)]
     enum Shape {
         Unit,
-        Newtype(Box<Shape>),
+        Newtype(Box<Self>),
         Tuple(i8, f32),
         Struct { text: Option<char>, empty: [u8; 0] },
     }
