@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub struct CallId(Arc<str>);
 
 impl CallId {
-    /// Returns the id as a string slice.
+    /// Returns the id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -59,15 +59,15 @@ impl fmt::Display for CallId {
     }
 }
 
-/// The arguments of a call as the model wrote them: a string that should contain a JSON object.
+/// The arguments of a call as the model wrote them: text that should be a JSON object.
 ///
-/// The string is kept until a tool decodes it, so nothing is lost and nothing is parsed twice.
+/// The text is kept until a tool decodes it, so nothing is lost or parsed twice.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RawArguments(String);
 
 impl RawArguments {
-    /// Returns the arguments as a string slice.
+    /// Returns the arguments as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -103,10 +103,10 @@ pub struct ToolCall {
     pub name: String,
     /// The arguments as the model wrote them.
     pub arguments: RawArguments,
-    /// The index of the call in the model's message, if the provider sends an index.
+    /// The index of the call in the model's message, if the provider sends one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<usize>,
-    /// Provider-specific fields, sent back to the provider along with the call.
+    /// Provider-specific fields, sent back with the call.
     #[serde(default, skip_serializing_if = "ProviderExtras::is_empty")]
     pub extras: ProviderExtras,
 }
@@ -127,6 +127,6 @@ impl ToolCall {
 setters! { ToolCall:
     /// Sets the index of the call in the model's message.
     with_index(index: usize) = Some(index);
-    /// Sets the provider-specific fields, sent back to the provider along with the call.
+    /// Sets the provider-specific fields, sent back with the call.
     with_extras(extras: ProviderExtras) = extras;
 }

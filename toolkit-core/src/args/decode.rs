@@ -5,12 +5,12 @@ use super::read::{ArgumentRules, read_arguments, refused_at};
 use crate::error::ToolError;
 use crate::schema::__private::{Arguments, ReadError, Reader, members_of};
 
-/// Decodes the JSON text of a call's arguments into `slots`, one slot per parameter.
+/// Decodes the JSON text of a call's arguments into `slots`, one per parameter.
 ///
 /// After `Ok`, every value conforms to the schema, and only slots of parameters with a default may be empty.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidJson`](crate::ErrorKind::InvalidJson) with the position of the syntax error, or
+/// [`ErrorKind::InvalidJson`](crate::ErrorKind::InvalidJson) with the position, or
 /// [`ErrorKind::InvalidArguments`](crate::ErrorKind::InvalidArguments) with every violation.
 #[inline]
 pub(crate) fn decode(
@@ -25,7 +25,7 @@ pub(crate) fn decode(
     }
 }
 
-/// Reads the arguments by the contract, and decodes the result into `slots`.
+/// Reads the arguments by the contract, and decodes the result.
 #[cold]
 fn decode_read(
     text: &str,
@@ -52,9 +52,7 @@ fn decode_read(
     if refused.is_empty() { Ok(()) } else { Err(ToolError::invalid_arguments(refused)) }
 }
 
-/// Decodes `text` into `slots` in one pass. Fails at the first fault.
-///
-/// After an error, the caller calls [`decode_read`], which reads `text` again from the start.
+/// Decodes `text` in one pass. Fails at the first fault; [`decode_read`] then reads `text` again.
 fn decode_directly(
     text: &str,
     params: &[Param<'_>],

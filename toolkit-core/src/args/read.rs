@@ -11,32 +11,30 @@ use serde_json::{Error, Value};
 use std::borrow::Cow;
 use std::fmt;
 
-/// The name reported in `CallEnd::coerced` if the JSON text of the arguments was repaired as a whole.
+/// The name in `CallEnd::coerced` if the arguments' text was repaired as a whole.
 const ARGUMENTS: &str = "arguments";
 
-/// The maximum length, in characters, of a `serde_json` message quoted in a violation.
+/// The maximum length, in characters, of a `serde_json` message in a violation.
 const LONGEST: usize = 200;
 
 /// The rules for reading the arguments of a tool.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ArgumentRules<'a> {
-    /// The schema of the arguments.
     pub(crate) schema: &'a Value,
     pub(crate) contract: &'a Contract,
-    /// The aliases of parameters, each with the name of its parameter.
     pub(crate) aliases: &'a Aliases,
     /// Whether near misses, such as `"5"` for an integer, are coerced.
     pub(crate) coerce: bool,
-    /// The context of the call. If set, each coercion is emitted as an event.
+    /// The context of the call. If set, coercions are emitted as events.
     pub(crate) context: Option<&'a ToolContext>,
 }
 
-/// Returns the normal form of the arguments: under the names of their parameters, with near misses coerced and with the
-/// published defaults.
+/// Returns the normal form of the arguments: under their parameters' names, coerced, with the published
+/// defaults.
 ///
 /// # Errors
-/// The text is not JSON, not an object although the tool takes only objects, or violates the contract. The error lists
-/// all violations.
+/// The text is not JSON, is not an object although the tool takes only objects, or violates the contract.
+/// The error lists all violations.
 #[cold]
 pub(crate) fn read_arguments<'t>(
     text: &'t str,
@@ -92,10 +90,7 @@ pub(crate) fn read_arguments<'t>(
     Ok(Cow::Owned(normal))
 }
 
-/// Returns the text of the arguments object, under the names of the parameters.
-///
-/// # Errors
-/// A name is no text in Unicode.
+/// Returns the text of the object, under the names of the parameters.
 fn under_own_names<'t>(object: &'t str, rules: &ArgumentRules<'_>) -> Result<Cow<'t, str>, ToolError> {
     if rules.aliases.is_empty() {
         return Ok(Cow::Borrowed(object));
@@ -112,7 +107,7 @@ fn under_own_names<'t>(object: &'t str, rules: &ArgumentRules<'_>) -> Result<Cow
     Ok(Cow::Owned(format!("{{{}}}", written.join(","))))
 }
 
-/// Returns the error for an object of which a part is nested too deep, or is no text in Unicode.
+/// Returns the error for an object nested too deep, or with text that is not Unicode.
 #[cold]
 fn unreadable(object: &str, error: &Error) -> ToolError {
     let members = match members_of(object) {
@@ -152,7 +147,7 @@ fn refuse_violations<'t>(read: ReadValue<'t>, rules: &ArgumentRules<'_>) -> Resu
 /// Parses the JSON text of arguments.
 ///
 /// # Errors
-/// The text is not JSON, or a number is out of range. For a number out of range, the error contains its path.
+/// The text is not JSON, or a number is out of range. The error contains the path of such a number.
 pub(crate) fn parse_value(text: &str) -> Result<Value, ToolError> {
     let error = match text.parse() {
         Ok(value) => return Ok(value),
@@ -164,7 +159,7 @@ pub(crate) fn parse_value(text: &str) -> Result<Value, ToolError> {
     }
 }
 
-/// Reports a coercion for each member with another value in `read` than in `object`.
+/// Reports a coercion for each member that differs between `object` and `read`.
 fn emit_coerced(object: &str, read: &str, rules: &ArgumentRules<'_>) {
     if object == read {
         return;
@@ -179,7 +174,7 @@ fn emit_coerced(object: &str, read: &str, rules: &ArgumentRules<'_>) {
     }
 }
 
-/// Returns the names and the compact texts of the members of an object.
+/// Returns the names and compact texts of an object's members.
 fn compact_members(object: &str) -> Vec<(String, String)> {
     let members = members_of(object).unwrap_or_default();
     let mut compact = Vec::with_capacity(members.len());
@@ -194,8 +189,7 @@ pub(crate) fn given_twice(name: &str) -> Violation {
     Violation::new(name, ViolationKind::Duplicate, "given twice; give it once")
 }
 
-/// Returns the violation for an unknown argument called `name`. `names` are the names of the tool's
-/// parameters.
+/// Returns the violation for an unknown argument. `names` are those of the parameters.
 pub(crate) fn unknown<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Violation {
     let names: Vec<&str> = names.collect();
     let message = match (nearest(name, names.iter().copied()).as_slice(), names.as_slice()) {
@@ -206,13 +200,13 @@ pub(crate) fn unknown<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> V
     Violation::new(name, ViolationKind::Unknown, message)
 }
 
-/// Converts an error of `serde_json` about the value at the path `place` into a violation.
+/// Converts an error of `serde_json` about the value at `place` into a violation.
 fn refused_by_type(place: &str, value: &str, error: &Error) -> Violation {
     let lines = value.split_inclusive('\n').take(error.line().saturating_sub(1));
     refused_at(place, value, lines.map(str::len).sum::<usize>() + error.column(), error)
 }
 
-/// Converts an error at an offset in the value at the path `place` into a violation.
+/// Converts an error at an offset in the value at `place` into a violation.
 pub(crate) fn refused_at(place: &str, value: &str, offset: usize, error: &dyn fmt::Display) -> Violation {
     let (path, text) = match Json::parse(value) {
         Ok(parsed) => parsed.place(offset, place),

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 pub fn struct_args<T: ToolParams>() -> Value {
     let mut schema = argument_schema_of::<T>();
     if let Value::Object(root) = &mut schema {
-        // The description of the tool is published instead of the description of the arguments type.
+        // The tool's description is published instead.
         root.shift_remove("description");
         if root.get("type").is_some_and(|kind| kind == "object") && is_plain(root) {
             root.entry("properties").or_insert_with(|| Map::new().into());
@@ -35,8 +35,8 @@ pub(crate) fn decode_struct<T: ToolParams>(text: &str, rules: &ArgumentRules<'_>
         .map_err(|error| ToolError::invalid_arguments(vec![refused_at("", &text, reader.offset(), &error)]))
 }
 
-/// Makes an object schema refuse additional members if `closed`, and accept them otherwise. Does nothing if the schema
-/// says more about its members than their properties.
+/// Makes an object schema refuse additional members if `closed`, and accept them otherwise. A schema that
+/// says more about its members than their properties stays as it is.
 pub(crate) fn close(schema: &mut Value, closed: bool) {
     let Value::Object(root) = schema else { return };
     let is_open = root.get("additionalProperties").is_some_and(|rest| rest != &Value::Bool(false));
@@ -52,7 +52,7 @@ pub(crate) fn close(schema: &mut Value, closed: bool) {
     }
 }
 
-/// Returns whether an object schema has no parts that list more properties.
+/// Returns whether no other part of an object schema lists properties.
 fn is_plain(schema: &Map<String, Value>) -> bool {
     const PARTS: [&str; 6] =
         ["$ref", "allOf", "anyOf", "oneOf", "patternProperties", "unevaluatedProperties"];

@@ -4,7 +4,7 @@ use super::ProviderExtras;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// A rule for the model: the tools it may or must call.
+/// Which tools the model may or must call.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
@@ -19,14 +19,14 @@ pub enum ToolChoice {
     Tool(String),
     /// The model may call only these tools.
     Allowed {
-        /// The names of the tools that the model may call.
+        /// The names of the tools.
         names: Vec<String>,
         /// Whether the model must call one of the tools.
         required: bool,
     },
 }
 
-/// The tool choice and the setting for parallel tool calls of a request.
+/// The tool choice of a request, and its setting for parallel calls.
 ///
 /// ```
 /// use toolkit_ai::{ToolChoice, ToolConfig};
@@ -38,18 +38,16 @@ pub enum ToolChoice {
 #[non_exhaustive]
 #[must_use]
 pub struct ToolConfig {
-    /// The tool choice: whether the model may or must call tools, and which ones.
+    /// Whether the model may or must call tools, and which ones.
     pub choice: ToolChoice,
-    /// Whether the model may make parallel calls. `None` for the provider's default, which is almost always
-    /// `true`.
+    /// Whether the model may make parallel calls. `None` is the provider's default, almost always `true`.
     pub parallel: Option<bool>,
-    /// The custom tools named in the tool choice. A custom tool takes free text
-    /// ([`ToolKind::Custom`](crate::definition::ToolKind::Custom)). OpenAI's APIs refuse a choice that names a
-    /// custom tool as a function.
+    /// The [custom tools](crate::definition::ToolKind::Custom) named in the tool choice. OpenAI's APIs
+    /// refuse a choice that names a custom tool as a function.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub custom: BTreeSet<String>,
-    /// Further request fields of the provider, unchanged, for settings without a field in this struct. They
-    /// are sent to the same provider again, and reported as lost for another provider.
+    /// Further request fields of the provider, unchanged. They are sent to the same provider only, and
+    /// reported as lost for another.
     #[serde(default, skip_serializing_if = "ProviderExtras::is_empty")]
     pub extras: ProviderExtras,
 }
@@ -61,8 +59,7 @@ impl ToolConfig {
         self
     }
 
-    /// Adds names of [custom tools](Self::custom). A name is ignored unless the tool choice contains the
-    /// name.
+    /// Adds names of [custom tools](Self::custom). A name outside of the tool choice is ignored.
     pub fn with_custom<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         let named = match &self.choice {
             ToolChoice::Tool(name) => std::slice::from_ref(name),

@@ -13,7 +13,7 @@ use std::any::Any;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// The generated function for decoding the arguments and calling the user's function.
+/// Decodes the arguments and calls the user's function; generated.
 pub type CallFn = for<'a> fn(Invocation<'a>) -> ToolFuture<'a>;
 
 /// One call of a generated function.
@@ -25,10 +25,10 @@ pub struct Invocation<'a> {
 }
 
 impl<'a> Invocation<'a> {
-    /// Decodes the arguments into `slots`, one slot for each parameter.
+    /// Decodes the arguments into `slots`, one per parameter.
     ///
     /// # Errors
-    /// Returns an error with every violation of the arguments.
+    /// The call's arguments are invalid. The error lists every violation.
     #[inline(never)]
     pub fn decode(self, slots: &mut [&mut dyn Fill]) -> Result<(), ToolError> {
         let TypedTool { definition, params } = &*self.tool.inner;
@@ -40,19 +40,18 @@ impl<'a> Invocation<'a> {
     /// Decodes the arguments into one struct.
     ///
     /// # Errors
-    /// Returns the future of the refused call. The call's error lists every violation of the arguments.
+    /// The future of the refused call, whose error lists every violation.
     pub fn decode_struct<T: ToolParams>(self) -> Result<T, ToolFuture<'a>> {
         self.tool.inner.decode_struct(self.arguments, self.context).map_err(ToolFuture::refused)
     }
 
-    /// Returns the receiver of the tool's method; `None` if there is no receiver of type `T`.
+    /// Returns the receiver of the tool's method, if it is a `T`.
     #[must_use]
     pub fn receiver<T: 'static>(self) -> Option<&'a T> {
         self.tool.receiver.as_deref()?.downcast_ref()
     }
 
-    /// Returns the receiver as an `Arc`, for a method with `self: Arc<Self>`. Returns `None` if there is no
-    /// receiver of type `T`.
+    /// Returns the receiver as an `Arc`, for a method with `self: Arc<Self>`, if it is a `T`.
     #[must_use]
     pub fn shared_receiver<T: Send + Sync + 'static>(self) -> Option<Arc<T>> {
         self.tool.receiver.clone()?.downcast().ok()
@@ -90,13 +89,12 @@ pub struct Function {
     pub(crate) defined_at: Option<Location>,
     describe: Option<fn(ToolMetadata) -> ToolMetadata>,
     state_needs: &'static [StateNeed],
-    /// The schema of the arguments struct, for a function with a struct instead of `params`.
+    /// Generates the schema of the struct, for a function with a struct instead of `params`.
     struct_args: Option<fn() -> Value>,
-    /// What is known about the output.
     returned: Option<OutputType>,
 }
 
-/// The data that all tools of one function share, such as the definition. It is computed on first use.
+/// The data shared by all tools of one function, computed on first use.
 #[derive(Debug, Default)]
 pub struct ToolCell(OnceLock<Arc<TypedTool>>);
 
@@ -109,12 +107,11 @@ impl ToolCell {
 }
 
 impl Function {
-    /// Describes a synchronous function. The location of the definition is the location of the code that
-    /// calls `new`.
+    /// Describes a synchronous function, defined where `new` is called.
     ///
-    /// `description` is the function's documentation without the sections about parameters. `params` lists
-    /// the parameters in the order of the signature. `call` decodes the arguments and calls the function.
-    /// `returned` is what the return type tells about the output. Not inlined, because each tool calls it.
+    /// `description` is the function's documentation without the sections about parameters. `params` has
+    /// the order of the signature. `call` decodes the arguments and calls the function. `returned` is what
+    /// the return type tells about the output. Not inlined, because each tool calls it.
     #[must_use]
     #[track_caller]
     #[inline(never)]
@@ -141,7 +138,7 @@ impl Function {
         }
     }
 
-    /// Describes an `async` function, as [`new`](Self::new) does for others.
+    /// Describes an `async` function, like [`new`](Self::new).
     #[must_use]
     #[track_caller]
     #[inline(never)]
@@ -155,8 +152,8 @@ impl Function {
         Self { is_async: true, ..Self::new(name, description, params, call, returned) }
     }
 
-    /// Returns the tool of the function. The first call with a `cell` builds the definition. All tools of
-    /// this `cell` share the definition.
+    /// Returns the tool of the function. All tools of this `cell` share the definition, built by the first
+    /// call.
     #[must_use]
     pub fn tool(self, cell: &ToolCell) -> FunctionTool {
         let inner = cell.0.get_or_init(|| Arc::new(self.make())).clone();
@@ -185,15 +182,15 @@ impl Function {
 }
 
 setters! { Function:
-    /// Sets the namespace. The namespace is [normalised](crate::name::normalize) when the tool is built.
+    /// Sets the namespace, [normalised](crate::name::normalize) when the tool is built.
     with_namespace(namespace: &'static str) = Some(namespace);
     /// Sets the time limit of a call.
     with_timeout(timeout: Duration) = Some(timeout);
-    /// Sets the function for adding all other options of `#[tool]` to the metadata.
+    /// Sets the function that adds all other options of `#[tool]` to the metadata.
     map_metadata(describe: fn(ToolMetadata) -> ToolMetadata) = Some(describe);
     /// Sets the types of state that the function reads.
     with_state_needs(state_needs: &'static [StateNeed]) = state_needs;
-    /// Sets the function for building the schema of the arguments struct.
+    /// Sets the function that builds the schema of the arguments struct.
     with_struct_args(struct_args: fn() -> Value) = Some(struct_args);
 }
 
@@ -231,10 +228,10 @@ impl FunctionTool {
         self
     }
 
-    /// Moves the tool into a namespace. The namespace is [normalised](crate::name::normalize) first.
+    /// Moves the tool into a namespace, which is [normalised](crate::name::normalize).
     ///
     /// # Errors
-    /// Returns a [`NameError`] if the new name is illegal.
+    /// A [`NameError`] if the new name is illegal.
     pub fn in_namespace(self, namespace: &str) -> Result<Self, NameError> {
         let name = ToolName::qualified(namespace, self.inner.definition.name.method_name(), Separator::Dash)?;
         Ok(self.with_name(name))
