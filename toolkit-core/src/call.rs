@@ -1,4 +1,4 @@
-//! Tool calls of the model, and the tool choice of a request.
+//! Tool calls and tool choice.
 
 mod choice;
 mod extras;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
-/// The id assigned to a call by the provider, unchanged. Clones are cheap.
+/// A provider's id of a call, unchanged. Clones are cheap.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct CallId(Arc<str>);
@@ -97,7 +97,7 @@ impl fmt::Display for RawArguments {
 #[non_exhaustive]
 #[must_use]
 pub struct ToolCall {
-    /// The id assigned to the call by the provider. The result has the same id.
+    /// The provider's id of the call, also of its result.
     pub id: CallId,
     /// The tool name as the model wrote it.
     pub name: String,
@@ -112,7 +112,7 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
-    /// Creates a call without an index and without provider extras.
+    /// Creates a call without an index and provider extras.
     pub fn new(id: impl Into<CallId>, name: impl Into<String>, arguments: impl Into<RawArguments>) -> Self {
         Self {
             id: id.into(),
@@ -125,7 +125,7 @@ impl ToolCall {
 }
 
 setters! { ToolCall:
-    /// Sets the index of the call in the model's message.
+    /// Sets the index in the model's message.
     with_index(index: usize) = Some(index);
     /// Sets the provider-specific fields, sent back with the call.
     with_extras(extras: ProviderExtras) = extras;

@@ -1,4 +1,4 @@
-//! The context of a call: state, session, progress, cancellation.
+//! The context of a call.
 
 mod actions;
 mod attempts;
@@ -139,9 +139,6 @@ impl ToolContext {
     }
 
     /// Ends a check with an error. Must be called after the arguments are decoded, before the tool runs.
-    ///
-    /// # Errors
-    /// The call is only a check.
     #[inline]
     pub(crate) fn end_check(&self) -> Result<(), ToolError> {
         match self.extras.as_ref().and_then(|extras| extras.check.as_ref()) {
@@ -170,13 +167,13 @@ impl ToolContext {
             .unwrap_or_else(|| self.tool_name.as_str())
     }
 
-    /// Returns the program's state of type `T`, if there is any.
+    /// Returns the program's state of type `T`, if any.
     #[must_use]
     pub fn state<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&T> {
         self.state.as_deref()?.get::<T>()
     }
 
-    /// Returns the program's state of type `T` as an `Arc`, if there is any.
+    /// Returns the program's state of type `T` as an `Arc`, if any.
     #[must_use]
     pub fn shared_state<T: ?Sized + Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.state.as_deref()?.shared::<T>().cloned()
@@ -198,8 +195,7 @@ impl ToolContext {
     /// agent's run.
     ///
     /// The key is unique in the run, even if the provider reuses a call id, and a resumed run gives it
-    /// again. In an agent's conversation, it consists of the numbers of the run, the turn and the call, as
-    /// in `1.2.0`.
+    /// again. In an agent's conversation, it has the numbers of run, turn and call, as in `1.2.0`.
     #[must_use]
     pub fn call_key(&self) -> Option<String> {
         self.run()?.call_key(self.call_id.as_ref()?)
@@ -278,9 +274,8 @@ impl ToolContext {
 
     /// Reports the progress of the call: the finished fraction, from 0 to 1, and a message for users.
     ///
-    /// The listeners of the [run](RunContext::on_progress) and of the
-    /// [dispatcher](crate::Dispatcher::events) receive it. Without listeners, a report costs almost
-    /// nothing.
+    /// The listeners of the [run](RunContext::on_progress) and the [dispatcher](crate::Dispatcher::events)
+    /// receive it. Without listeners, it costs almost nothing.
     pub fn progress(&self, fraction: f64, message: impl Into<String>) {
         if !self.has_listeners() {
             return;
@@ -311,7 +306,7 @@ impl ToolContext {
         self.draft.close().filter(|_| has_succeeded).unwrap_or_default()
     }
 
-    /// Returns whether the call was cancelled. A long loop in a tool should check this regularly.
+    /// Returns whether the call was cancelled. A long loop should check this regularly.
     #[inline]
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
@@ -328,7 +323,7 @@ impl ToolContext {
         self.cancellation.as_ref()
     }
 
-    /// Waits until the call is cancelled, forever if it cannot be.
+    /// Waits until the call is cancelled; forever if it cannot be.
     pub async fn cancelled(&self) {
         match &self.cancellation {
             Some(token) => token.cancelled().await,
@@ -336,7 +331,7 @@ impl ToolContext {
         }
     }
 
-    /// Returns the cancellation token of the call. If the call cannot be cancelled, neither is the token.
+    /// Returns the cancellation token of the call. It is never cancelled if the call cannot be.
     #[must_use]
     pub fn cancellation_token(&self) -> CancellationToken {
         self.cancellation.clone().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Tools: the [`Tool`] trait, tool definitions, the kinds of tools, and the execution of one call.
+//! Tools: the [`Tool`] trait, definitions, kinds, and the execution of one call.
 
 #![warn(clippy::missing_trait_methods, reason = "a wrapper forwards every method of `Tool`")]
 
@@ -70,8 +70,8 @@ macro_rules! definition_setters {
                 self
             }
 
-            /// Sets the time limit of each call. It precedes the limits of the dispatcher and the registry,
-            /// except for the dispatcher's hard limit.
+            /// Sets the time limit of each call. It overrides the limits of the dispatcher and the
+            /// registry, except for the dispatcher's hard limit.
             #[must_use]
             pub fn with_timeout(mut self, limit: Duration) -> Self {
                 self.definition_mut().metadata.timeout = Some(limit);
@@ -95,9 +95,8 @@ definition_setters! { DynamicTool }
 
 /// A tool for the model to call: a definition and a function.
 ///
-/// A `#[tool]` function becomes a [`FunctionTool`], which implements this trait. Implement it by hand to
-/// build the schema in another way. All else that the dispatcher needs to know is data in the
-/// [`ToolDefinition`].
+/// A `#[tool]` function becomes a [`FunctionTool`]. Implement this trait by hand to build the schema in
+/// another way. All else that the dispatcher needs to know is data in the [`ToolDefinition`].
 ///
 /// ```
 /// use toolkit_ai::{Tool, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolOutput};
@@ -128,11 +127,11 @@ pub trait Tool: Send + Sync {
     /// Returns the definition of the tool.
     fn definition(&self) -> &ToolDefinition;
 
-    /// Starts one call with `arguments`, a JSON text.
+    /// Starts one call with the JSON text `arguments`.
     ///
     /// The library has checked the arguments against the published
-    /// [parameters](ToolDefinition::parameters), under the parameters' names and
-    /// [coerced](ToolMetadata::coerce). A tool with Rust types checks them itself, while it decodes them.
+    /// [parameters](ToolDefinition::parameters), under their names and [coerced](ToolMetadata::coerce). A
+    /// tool with Rust types checks them while it decodes them.
     ///
     /// A timeout or a cancellation drops the returned future.
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a>;

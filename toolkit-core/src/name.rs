@@ -1,4 +1,4 @@
-//! Tool names: legal characters, namespaces, normalisation, and spellings for providers.
+//! Tool names: legal characters, namespaces, normalisation, and spellings.
 
 mod normalize;
 mod wire;
@@ -53,8 +53,8 @@ impl Separator {
 
 /// The name of a tool: qualified name, namespace and method name.
 ///
-/// `math-add`, for instance, has the namespace `math` and the method name `add`. A legal qualified name has
-/// 1 to 128 characters of `A-Z a-z 0-9 _ . -`. Clones are cheap.
+/// `math-add`, for instance, has the namespace `math` and the method name `add`. A legal name has 1 to 128
+/// characters of `A-Z a-z 0-9 _ . -`. Clones are cheap.
 ///
 /// ```
 /// use toolkit_ai::ToolName;
@@ -80,7 +80,7 @@ impl ToolName {
     /// Creates a name without a namespace.
     ///
     /// # Errors
-    /// [`NameError`] with a legal spelling, if the name is illegal.
+    /// The name is illegal. The error has a legal one.
     pub fn new(name: &str) -> Result<Self, NameError> {
         Self::from_parts(name, None, name)
     }
@@ -88,7 +88,7 @@ impl ToolName {
     /// Creates a qualified name. The namespace is [normalised](normalize).
     ///
     /// # Errors
-    /// [`NameError`] if the namespace or the qualified name is illegal.
+    /// The namespace or the qualified name is illegal.
     pub fn qualified(namespace: &str, method: &str, separator: Separator) -> Result<Self, NameError> {
         let namespace = normalized_namespace(namespace)?;
         let qualified = join(&namespace, method, separator);
@@ -100,7 +100,7 @@ impl ToolName {
     /// The qualified name need not consist of the others: a remote method `add` may be published as `plus`.
     ///
     /// # Errors
-    /// [`NameError`] if `qualified` or the namespace is illegal.
+    /// `qualified` or the namespace is illegal.
     pub fn from_parts(qualified: &str, namespace: Option<&str>, method: &str) -> Result<Self, NameError> {
         check_name(qualified)?;
         match namespace {
@@ -142,7 +142,7 @@ impl ToolName {
     /// ```
     ///
     /// # Errors
-    /// [`NameError`] if the result is illegal.
+    /// The result is illegal.
     pub fn from_function(
         function: &str,
         namespace: Option<&str>,
@@ -193,7 +193,7 @@ impl ToolName {
     /// the part before the first `separator`. A method name that differs from the qualified name stays.
     ///
     /// # Errors
-    /// [`NameError`] if the new name is illegal.
+    /// The new name is illegal.
     pub fn update_namespace(
         &self,
         namespace: &str,
@@ -210,16 +210,16 @@ impl ToolName {
         Self::from_parts(&join(&namespace, bare, separator), Some(&namespace), method)
     }
 
-    /// Returns the name of `namespace`, if any, and the method name of `self`.
+    /// Returns a name of `namespace`, if any, and this method name.
     ///
     /// # Errors
-    /// [`NameError`] if the new name is illegal.
+    /// The new name is illegal.
     pub fn requalify(&self, namespace: Option<&str>, separator: Separator) -> Result<Self, NameError> {
         Self::maybe_qualified(namespace, self.bare_method(), separator)
     }
 
-    /// Returns the method name, or the qualified name after the namespace if it is empty or the qualified
-    /// name.
+    /// Returns the method name. If it is empty or the qualified name, returns the latter without its
+    /// namespace.
     fn bare_method(&self) -> &str {
         let name = self.as_str();
         let method = self.method_name();
@@ -306,7 +306,7 @@ fn normalized_namespace(namespace: &str) -> Result<String, NameError> {
 /// Checks if `name` is legal by [`NameRule::TOOL_NAMES`].
 ///
 /// # Errors
-/// [`NameError`] with a legal suggestion, if the name is illegal.
+/// `name` is illegal. The error has a legal suggestion.
 pub fn check_name(name: &str) -> Result<(), NameError> {
     if NameRule::TOOL_NAMES.accepts(name) { Ok(()) } else { Err(NameError::name(name)) }
 }

@@ -219,8 +219,8 @@ impl ToolRegistry {
     ///
     /// Every tool gets the extra argument `call_reason`, unless it [opts
     /// out](crate::ToolMetadata::call_reason). The tool does not see it; the dispatcher stores it in
-    /// [`ToolResult::call_reason`](crate::ToolResult::call_reason). Models choose tools better when asked
-    /// for a reason ([arXiv 2601.18282](https://arxiv.org/abs/2601.18282)).
+    /// [`ToolResult::call_reason`](crate::ToolResult::call_reason). Models asked for a reason choose tools
+    /// better ([arXiv 2601.18282](https://arxiv.org/abs/2601.18282)).
     ///
     /// ```
     /// use toolkit_ai::{ClosureTool, ToolRegistry};
@@ -263,8 +263,8 @@ impl ToolRegistry {
         taken.map(|tool| tool.problem(ToolFault::ReservedParameter { parameter: CALL_REASON }))
     }
 
-    /// Checks for problems of collected tools, as by `+` and `+=`, such as duplicate names. Of two tools
-    /// with one name, the registry keeps the earlier.
+    /// Checks for problems of collected tools, as by `+` and `+=`. Of two tools with one name, the registry
+    /// keeps the earlier.
     ///
     /// # Errors
     /// All recorded problems.
@@ -312,15 +312,15 @@ impl ToolRegistry {
         self.cache.sorted(self).iter()
     }
 
-    /// Returns the definitions of the callable tools, sorted by name.
+    /// Returns the callable tools' definitions, sorted by name.
     pub fn iter_definitions(&self) -> impl Iterator<Item = &ToolDefinition> {
         self.iter().map(Tool::definition)
     }
 
     /// Renders the tool definitions of a request in `format`, sorted by name.
     ///
-    /// For an `ApiFormat`, the result also lists what the format cannot express. The result is cached:
-    /// after a change, only the changed tools are rendered again.
+    /// For an `ApiFormat`, the result also lists what the format cannot express. It is cached: after a
+    /// change, only the changed tools are rendered again.
     ///
     /// ```
     /// use toolkit_ai::llm::{DefinitionOptions, StrictTools};

@@ -26,7 +26,6 @@ impl Aliases {
         }
     }
 
-    /// Keeps only the pairs of alias and parameter for which `keeps` returns `true`.
     pub(crate) fn retain(&mut self, keeps: impl Fn(&str, &str) -> bool) {
         self.0.retain(|(alias, parameter)| keeps(alias, parameter));
     }

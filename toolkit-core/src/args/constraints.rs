@@ -1,7 +1,7 @@
-//! Marker traits for the JSON form of a type: number, string, array or object.
+//! Marker traits for the JSON form of a type.
 //!
-//! Generated code uses the traits as bounds, so that the compiler refuses a `range` on a string parameter,
-//! for instance. Implement the matching trait for your own type with the JSON form of a number or a string.
+//! Generated code uses them as bounds: the compiler refuses a `range` on a string parameter, for instance.
+//! Implement the matching trait for your own type with the JSON form of a number or a string.
 
 use super::parameter_types::ToolParams;
 use std::borrow::Cow;

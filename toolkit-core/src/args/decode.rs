@@ -1,4 +1,4 @@
-//! The fast path of decoding: one pass over the JSON text, with each value parsed and checked where it stands.
+//! The fast path of decoding: one pass over the JSON text that parses and checks each value.
 
 use super::param::{Fill, Param, fill_absent};
 use super::read::{ArgumentRules, read_arguments, refused_at};
@@ -7,7 +7,7 @@ use crate::schema::__private::{Arguments, ReadError, Reader, members_of};
 
 /// Decodes the JSON text of a call's arguments into `slots`, one per parameter.
 ///
-/// After `Ok`, every value conforms to the schema, and only slots of parameters with a default may be empty.
+/// After `Ok`, every value conforms to the schema, and only parameters with a default may lack one.
 ///
 /// # Errors
 /// [`ErrorKind::InvalidJson`](crate::ErrorKind::InvalidJson) with the position, or
@@ -43,7 +43,7 @@ fn decode_read(
         let (Some(param), Some(slot)) = (params.get(index), slots.get_mut(index)) else { continue };
         let mut reader = Reader::unchecked(value);
         match slot.fill(&mut reader) {
-            // An optional argument may be sent as `null` instead of being omitted.
+            // An optional argument may be sent as `null`.
             Err(_) if value == "null" && !param.required => {}
             Err(error) => refused.push(refused_at(&name, value, reader.offset(), &error)),
             Ok(()) => {}
@@ -63,7 +63,7 @@ fn decode_directly(
     let mut arguments = Arguments::open(&mut reader)?;
     let mut given = 0;
     while let Some(index) = arguments.next_parameter()? {
-        // A value that the contract does not accept leaves its slot empty.
+        // A value that the contract refuses leaves its slot empty.
         if let Some(slot) = slots.get_mut(index) {
             slot.fill(arguments.reader())?;
         }

@@ -1,4 +1,4 @@
-//! Converts the default values of parameters to JSON for the schema.
+//! Converts default values to JSON.
 //!
 //! Generated code calls `default_value(value).toolkit_value()` for an expression, and
 //! `default_value(value).toolkit_value_of_type()` for the value of `Default`. Method resolution picks the
@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedL
 use std::mem::discriminant;
 use std::ops::Deref;
 
-/// A default value as JSON. `None` if a [`Value`] cannot hold it exactly, such as an integer beyond 64
-/// bits. An error says why the value has no JSON; the tool is then refused.
+/// A default value as JSON; `None` if a [`Value`] cannot hold it exactly, such as a longer integer than 64
+/// bits. An error says why it has no JSON; the tool is then refused.
 pub type DefaultJson = Result<Option<Value>, String>;
 
 /// A default value, whose type selects the conversion to JSON. Without `Serialize`, method resolution
@@ -35,7 +35,7 @@ pub struct Emptiable<T>(Unwritable<T>);
 #[derive(Debug)]
 pub struct Unwritable<T>(T);
 
-/// Wraps a default value for the conversion to JSON.
+/// Wraps a default value for the conversion.
 pub const fn default_value<T>(value: T) -> DefaultValue<T> {
     DefaultValue(PlainVariant(Emptiable(Unwritable(value))))
 }
@@ -68,9 +68,9 @@ fn exact_value(text: &str) -> Option<Value> {
 /// An enum without fields in any variant, implemented by `#[derive(ToolParams)]`.
 pub trait PlainVariants: ToolParams {}
 
-/// The conversion for [`PlainVariants`]. The schema of the enum lists the JSON of each variant.
+/// The conversion for [`PlainVariants`]. The schema lists the JSON of each variant.
 pub trait DefaultByVariant {
-    /// Returns the name of the variant as JSON.
+    /// Returns the variant's name as JSON.
     fn toolkit_value(&self) -> DefaultJson;
 
     /// Returns the name of the type's `Default` variant as JSON.
@@ -179,7 +179,7 @@ pub trait WritableDefault: Serialize {}
 impl<T: Serialize> WritableDefault for T {}
 
 impl<T> Unwritable<T> {
-    /// Makes the compiler report the missing `Serialize` implementation; never called.
+    /// Makes the compiler report the missing `Serialize`; never called.
     pub const fn toolkit_value(&self) -> DefaultJson
     where
         T: WritableDefault,
@@ -187,7 +187,7 @@ impl<T> Unwritable<T> {
         Ok(None)
     }
 
-    /// Makes the compiler report the missing `Serialize` implementation; never called.
+    /// Makes the compiler report the missing `Serialize`; never called.
     pub const fn toolkit_value_of_type(&self) -> DefaultJson
     where
         T: WritableDefault,

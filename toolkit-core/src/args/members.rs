@@ -1,4 +1,4 @@
-//! The members of the arguments object: names and unparsed values, in the order of the text.
+//! The members of the arguments object: names and unparsed values, in order.
 
 use crate::error::{ToolError, Violation, ViolationKind};
 use crate::schema::__private::{Member, extract_object, members_of, raw_json, value_in_words};
@@ -9,8 +9,8 @@ use std::fmt;
 /// The text of the arguments object.
 pub(crate) struct ObjectText<'t> {
     pub(crate) text: Cow<'t, str>,
-    /// The error of a reader without coercion, if the object's text was repaired, or only
-    /// [wrapped](extract_object) in the arguments, for instance in a JSON string.
+    /// The error of a reader without coercion, if the text was repaired or only [wrapped](extract_object),
+    /// for instance in a JSON string.
     pub(crate) repaired: Option<ToolError>,
 }
 
@@ -26,8 +26,6 @@ impl<'t> ObjectText<'t> {
         }
     }
 
-    /// # Errors
-    /// A name is no text in Unicode.
     pub(crate) fn members(&self) -> Result<Vec<Member<'_>>, ToolError> {
         members_of(&self.text).map_err(|error| not_json(&self.text, &error))
     }
@@ -45,7 +43,7 @@ fn strict_object(text: &str) -> Result<&str, ToolError> {
     }
 }
 
-/// Returns the error for arguments that are not JSON, with advice for frequent mistakes.
+/// Returns the error for text that is not JSON, with advice for frequent mistakes.
 pub(crate) fn not_json(text: &str, error: &Error) -> ToolError {
     let advice = advice(text, error).map_or(String::new(), |advice| format!("; {advice}"));
     ToolError::invalid_json(format_args!(

@@ -1,4 +1,4 @@
-//! Parameters of a tool: the specification in generated code, and the schema.
+//! Parameters of a tool: their specification and their schema.
 
 use super::default::DefaultJson;
 use super::parameter_types::{SharedParams, ToolParams};
@@ -10,9 +10,9 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 use std::marker::PhantomData;
 
-/// A slot for the decoded value of one parameter.
+/// A slot for a parameter's decoded value.
 ///
-/// Only `fill` is compiled for each parameter type; the rest of decoding is shared.
+/// Only `fill` is compiled for each type; the rest of decoding is shared.
 pub trait Fill {
     /// Decodes the reader's next value into the slot.
     ///
@@ -32,18 +32,18 @@ impl<T: ToolParams> Fill for Option<T> {
 pub type ParamDefault = fn() -> DefaultJson;
 
 /// The specification of one parameter. Generated code writes it as a struct literal, which compiles faster
-/// than builder calls. It is small, because a program has one for each parameter.
+/// than builder calls. It is small, as a program has many.
 #[derive(Debug)]
 pub struct ParamSpec {
     /// The parameter's name for the model. A literal description follows after a line break.
     pub text: &'static str,
     /// Generates the schema of the parameter's type.
     pub schema: fn(&mut SchemaGenerator) -> ParamSchema,
-    /// Optional settings, behind a reference to keep the common case small.
+    /// Optional settings, behind a reference because few parameters have any.
     pub extras: Option<&'static ParamExtras>,
 }
 
-/// The optional settings of a parameter: aliases, default value and constraints.
+/// The optional settings.
 #[derive(Debug)]
 pub struct ParamExtras {
     /// The description for the model, if it is an expression; else empty.
@@ -84,13 +84,12 @@ impl ParamSpec {
     }
 }
 
-/// The data needed to decode the argument for one parameter.
+/// What is needed to decode the argument for one parameter.
 #[derive(Debug, Clone)]
 pub(crate) struct Param<'a> {
     pub(crate) name: &'a str,
     aliases: &'a [&'a str],
     pub(super) required: bool,
-    /// Whether the parameter is `None` if the argument is absent.
     absent_is_none: bool,
 }
 
@@ -100,7 +99,7 @@ impl<'a> Param<'a> {
     }
 }
 
-/// Returns the object schema, with internal keywords, and the data for decoding each parameter.
+/// Returns the object schema, with internal keywords, and the decoding data of each parameter.
 pub(crate) fn parameters_schema(specs: &[ParamSpec]) -> (Value, Vec<Param<'static>>) {
     let mut builder = SchemaBuilder::default();
     let mut properties = Map::new();
@@ -141,7 +140,7 @@ fn is_null(default: &DefaultJson) -> bool {
 fn decorated(schema: Value, description: &str, default: Option<DefaultJson>, optional: bool) -> Value {
     let mut schema = match schema {
         Value::Object(schema) => schema,
-        // `true` accepts any value, as does an empty object.
+        // `true` accepts any value.
         _ => Map::new(),
     };
     if !description.is_empty() {
@@ -149,7 +148,7 @@ fn decorated(schema: Value, description: &str, default: Option<DefaultJson>, opt
         let description = with_notes(description, of_type);
         schema.set("description", description.into());
     }
-    // The schema of an optional parameter refuses `null`, and `None` is the value of an absent argument anyway.
+    // An optional parameter's schema refuses `null`, and an absent argument is `None` anyway.
     if let Some(default) = default.filter(|default| !optional || !is_null(default)) {
         if optional && matches!(&default, Ok(Some(_))) {
             allow_null(&mut schema);
@@ -162,7 +161,7 @@ fn decorated(schema: Value, description: &str, default: Option<DefaultJson>, opt
     schema.into()
 }
 
-/// Extends a schema to accept `null`, for optional parameters with a default value.
+/// Extends a schema to accept `null`, for optional parameters with a default.
 fn allow_null(schema: &mut Map<String, Value>) {
     match schema.get_mut("type") {
         Some(kind @ Value::String(_)) => *kind = Value::from(vec![kind.take(), "null".into()]),
@@ -187,7 +186,7 @@ pub(super) fn fill_absent(param: &Param<'_>, slot: &mut dyn Fill) {
 
 /// Detects at compile time if a type is an `Option`, even behind a type alias.
 ///
-/// Method resolution picks the inherent method for `Option<T>`, and [`PlainParamType`] for every other type.
+/// Method resolution picks the inherent method for `Option<T>`, and [`PlainParamType`] otherwise.
 #[derive(Debug)]
 pub struct ParamType<T>(PhantomData<T>);
 
@@ -209,7 +208,7 @@ impl<T> ParamType<Option<T>> {
     }
 }
 
-/// The counterpart of `ParamType` for types other than `Option`.
+/// The counterpart of `ParamType` for other types.
 pub trait PlainParamType<T> {
     /// Returns the schema of the type.
     fn toolkit_schema(generator: &mut SchemaGenerator) -> ParamSchema

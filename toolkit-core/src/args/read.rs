@@ -1,4 +1,4 @@
-//! Reading of arguments by the contract of their tool: own names, near misses coerced, all violations reported.
+//! Reading of arguments by their contract: own names, near misses coerced, all violations reported.
 
 use super::aliases::Aliases;
 use super::members::{ObjectText, message_of, not_json};
@@ -17,7 +17,6 @@ const ARGUMENTS: &str = "arguments";
 /// The maximum length, in characters, of a `serde_json` message in a violation.
 const LONGEST: usize = 200;
 
-/// The rules for reading the arguments of a tool.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ArgumentRules<'a> {
     pub(crate) schema: &'a Value,
@@ -34,7 +33,6 @@ pub(crate) struct ArgumentRules<'a> {
 ///
 /// # Errors
 /// The text is not JSON, is not an object although the tool takes only objects, or violates the contract.
-/// The error lists all violations.
 #[cold]
 pub(crate) fn read_arguments<'t>(
     text: &'t str,
@@ -144,10 +142,7 @@ fn refuse_violations<'t>(read: ReadValue<'t>, rules: &ArgumentRules<'_>) -> Resu
     Err(ToolError::invalid_arguments(violations))
 }
 
-/// Parses the JSON text of arguments.
-///
-/// # Errors
-/// The text is not JSON, or a number is out of range. The error contains the path of such a number.
+/// Parses the JSON text of arguments. The error of a number out of range has its path.
 pub(crate) fn parse_value(text: &str) -> Result<Value, ToolError> {
     let error = match text.parse() {
         Ok(value) => return Ok(value),
@@ -167,14 +162,13 @@ fn emit_coerced(object: &str, read: &str, rules: &ArgumentRules<'_>) {
     let Some(emitter) = rules.context.and_then(ToolContext::emitter) else { return };
     let given = compact_members(object);
     for (name, value) in compact_members(read) {
-        // A member with the same value is unchanged, or was only given under an alias.
+        // A member with the same value was only given under an alias, if at all.
         if !given.iter().any(|(_, other)| *other == value) {
             emitter.coerced(&name);
         }
     }
 }
 
-/// Returns the names and compact texts of an object's members.
 fn compact_members(object: &str) -> Vec<(String, String)> {
     let members = members_of(object).unwrap_or_default();
     let mut compact = Vec::with_capacity(members.len());
@@ -217,12 +211,12 @@ pub(crate) fn refused_at(place: &str, value: &str, offset: usize, error: &dyn fm
         Some((message, _)) => message,
         None => &*full_message,
     };
-    // `serde_json` reads an integer of more than 64 bits as a float and reports the rounded float.
+    // `serde_json` reads longer integers than 64 bits as floats, and reports these.
     let is_integer = text.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit());
     if is_integer && message.contains("floating point") {
         message = "expected integer";
     }
-    // Messages with the prefix "invalid " already describe the value.
+    // Messages with the prefix "invalid " describe the value.
     let got = if message.starts_with("invalid ") {
         String::new()
     } else {

@@ -1,4 +1,4 @@
-//! Tool choice and parallel tool calls of a request.
+//! Tool choice and parallel calls of a request.
 
 use super::ProviderExtras;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ pub enum ToolChoice {
     Auto,
     /// The model must not call tools.
     None,
-    /// The model must call at least one tool.
+    /// The model must call a tool.
     Required,
     /// The model must call this tool.
     Tool(String),
@@ -21,7 +21,7 @@ pub enum ToolChoice {
     Allowed {
         /// The names of the tools.
         names: Vec<String>,
-        /// Whether the model must call one of the tools.
+        /// Whether the model must call one of them.
         required: bool,
     },
 }
@@ -38,7 +38,7 @@ pub enum ToolChoice {
 #[non_exhaustive]
 #[must_use]
 pub struct ToolConfig {
-    /// Whether the model may or must call tools, and which ones.
+    /// Which tools the model may or must call.
     pub choice: ToolChoice,
     /// Whether the model may make parallel calls. `None` is the provider's default, almost always `true`.
     pub parallel: Option<bool>,
@@ -46,14 +46,14 @@ pub struct ToolConfig {
     /// refuse a choice that names a custom tool as a function.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub custom: BTreeSet<String>,
-    /// Further request fields of the provider, unchanged. They are sent to the same provider only, and
-    /// reported as lost for another.
+    /// Further request fields of the provider, unchanged. Only this provider gets them; they are reported
+    /// as lost for another.
     #[serde(default, skip_serializing_if = "ProviderExtras::is_empty")]
     pub extras: ProviderExtras,
 }
 
 impl ToolConfig {
-    /// Sets whether the model may make parallel calls.
+    /// Sets whether parallel calls are allowed.
     pub fn with_parallel(mut self, parallel: bool) -> Self {
         self.parallel = Some(parallel);
         self

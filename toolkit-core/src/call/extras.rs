@@ -63,7 +63,7 @@ impl ProviderExtras {
         (origin.api == api).then_some(&origin.fields)
     }
 
-    /// Returns the value of `field` if the fields belong to the API format `api`.
+    /// Returns `field` if the fields belong to the API format `api`.
     #[must_use]
     pub fn get(&self, api: &str, field: &str) -> Option<&Value> {
         self.for_api(api)?.get(field)

@@ -1,11 +1,11 @@
-//! The actions that a call requests in addition to its output, such as a transfer to another agent.
+//! The actions that a call requests in addition to its output.
 
 use crate::depth::serialize_within_depth;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Changes of a session: the new value of each key, or `None` for a removed key.
+/// Changes of a session; `None` removes a key.
 pub type SessionDelta = BTreeMap<String, Option<Value>>;
 
 /// The actions that a call requests in addition to its output.
@@ -31,9 +31,9 @@ pub struct ToolActions {
     pub transfer_to_agent: Option<String>,
     /// Whether to end the running loop of agents.
     pub escalate: bool,
-    /// Whether the output is the final answer, not to be summarized by the model.
+    /// Whether the output is the final answer, not summarized by the model.
     pub skip_summarization: bool,
-    /// The requested changes of the session.
+    /// The changes of the session.
     #[serde(serialize_with = "readable_changes")]
     pub state_delta: SessionDelta,
 }

@@ -4,7 +4,7 @@ use crate::guard::lock;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
-/// Counts of consecutive failed attempts, per tool. Clones share the counts.
+/// Counts of consecutive failed attempts, per tool. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Attempts(Arc<Mutex<HashMap<Box<str>, Failed>>>);
 

@@ -45,7 +45,7 @@ impl ToolContext {
         *lock(&self.deadline.0)
     }
 
-    /// Returns the deadline of the call, if it has a time limit.
+    /// Returns the deadline of the call, if any.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         self.limit().map(|limit| limit.end.into_std())

@@ -1,4 +1,4 @@
-//! The draft of a call: its session changes and actions, kept only if the call succeeds.
+//! The draft of a call: its changes and actions, kept only if it succeeds.
 
 use super::ToolContext;
 use super::actions::ToolActions;
@@ -15,7 +15,7 @@ pub(super) struct Draft {
     attempt: AtomicU64,
 }
 
-/// The writes of middleware and of the latest attempt.
+/// The writes of middleware and the latest attempt.
 #[derive(Debug)]
 struct Page {
     attempt: u64,
@@ -32,8 +32,8 @@ impl Page {
 }
 
 impl Draft {
-    /// Begins a new attempt. The earlier attempt's writes are discarded, and so are later writes of
-    /// abandoned attempts, such as a thread that still runs. Earlier writes of middleware are kept.
+    /// Begins a new attempt. The earlier attempt's writes are discarded, also later ones, for example from
+    /// a thread that still runs. Earlier writes of middleware are kept.
     #[inline]
     pub(super) fn begin(&self) {
         if let Some(shared) = self.shared.get() {
@@ -46,7 +46,7 @@ impl Draft {
         }
     }
 
-    /// Closes the draft and returns its content, if any. Later changes are discarded.
+    /// Closes the draft and returns its content. Later changes are discarded.
     #[inline]
     pub(super) fn close(&self) -> Option<ToolActions> {
         lock(self.shared.get()?).actions.take()
@@ -56,7 +56,6 @@ impl Draft {
         self.shared.get_or_init(|| Arc::new(Mutex::new(Page::new())))
     }
 
-    /// Adds the actions of a nested call.
     pub(super) fn merge(&self, nested: &ToolActions) {
         self.write(|actions| actions.merge(nested));
     }
@@ -93,14 +92,14 @@ impl Clone for Draft {
 
 /// The session as seen by one call, including the call's own changes.
 ///
-/// The changes reach the session when the batch ends, in the order of the calls, and only if the call
-/// succeeds. Without a dispatcher, they are lost. The prefix of a key selects its scope, see
+/// The changes reach the session when the batch ends, in the order of the calls, and only from successful
+/// calls. Without a dispatcher, they are lost. The prefix of a key selects its scope, see
 /// [`Session`](crate::Session).
 #[derive(Debug, Clone, Copy)]
 pub struct SessionHandle<'a>(&'a ToolContext);
 
 impl SessionHandle<'_> {
-    /// Returns the id of the session, if there is one.
+    /// Returns the session's id, if any.
     #[must_use]
     pub fn id(&self) -> Option<&str> {
         Some(self.0.run()?.session()?.id())
@@ -149,7 +148,7 @@ impl ActionsHandle<'_> {
         self.0.draft.write(|actions| actions.escalate = true);
     }
 
-    /// Makes the output the final answer, not to be summarized by the model.
+    /// Makes the output the final answer, not summarized by the model.
     pub fn skip_summarization(&self) {
         self.0.draft.write(|actions| actions.skip_summarization = true);
     }

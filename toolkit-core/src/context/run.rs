@@ -25,7 +25,6 @@ pub struct Progress {
     pub message: String,
 }
 
-/// Redacts hidden values in text.
 #[derive(Clone)]
 pub(crate) struct Redaction(pub(super) Arc<dyn Fn(&str) -> String + Send + Sync>);
 
@@ -62,7 +61,7 @@ pub trait RunControl: Send + Sync {
     }
 }
 
-/// The run of an agent: its name and id, session, extensions and progress listener.
+/// The run of an agent: name, id, session, extensions and progress listener.
 ///
 /// A [`Dispatcher`](crate::Dispatcher::with_run) passes the run to the [`ToolContext`](crate::ToolContext)
 /// of each call. Clones share the `temp:` values and the counts of an
@@ -124,7 +123,7 @@ impl RunContext {
         self
     }
 
-    /// Adds state for the calls of this run. It precedes registry state of the same type, also for
+    /// Adds state for the calls of this run. It overrides registry state of the same type, also for
     /// [merged](crate::ToolRegistry::merge_with) tools.
     ///
     /// `#[state]` parameters find it by type, if the registry
@@ -148,19 +147,19 @@ impl RunContext {
         }
     }
 
-    /// Returns the name of the agent, if set.
+    /// Returns the agent's name, if set.
     #[must_use]
     pub fn agent_name(&self) -> Option<&str> {
         self.agent_name.as_deref()
     }
 
-    /// Returns the id of the run, if set.
+    /// Returns the run's id, if set.
     #[must_use]
     pub fn invocation_id(&self) -> Option<&str> {
         self.invocation_id.as_deref()
     }
 
-    /// Returns the session of the run, if it has one.
+    /// Returns the session, if any.
     #[must_use]
     pub fn session(&self) -> Option<&Session> {
         self.session.as_ref()
@@ -202,7 +201,7 @@ impl RunContext {
         self.shared.attempts.get_or_init(Attempts::default)
     }
 
-    /// Returns the approvals of the session, or of a run without one.
+    /// Returns the approvals of the session, or else of the run.
     pub(crate) fn grants(&self) -> &Grants {
         match &self.session {
             Some(session) => session.grants(),

@@ -1,4 +1,4 @@
-//! Sessions: values by key, scoped to a session, a user, or the application.
+//! Sessions: values by key, scoped to session, user, or application.
 
 use super::actions::SessionDelta;
 use super::grants::Grants;
@@ -80,17 +80,16 @@ impl<K: Into<String>, V: Into<Value>> FromIterator<(K, V)> for SessionMap {
 
 impl fmt::Debug for SessionMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Only the keys are shown, because values may be secrets.
+        // Values may be secrets.
         let values = self.0.read().unwrap_or_else(PoisonError::into_inner);
         f.debug_set().entries(values.keys()).finish()
     }
 }
 
-/// The session of a conversation. Clones share the values.
+/// The session of a conversation. Clones share its values.
 ///
-/// The prefix of a key selects the scope of its value: `app:` for the application, `user:` for all sessions
-/// of the user, `temp:` for one run of the agent, none for this session. The maps have the keys without
-/// prefix.
+/// The prefix of a key selects its scope: `app:` for the application, `user:` for all sessions of the user,
+/// `temp:` for one run of the agent, none for this session. The maps have the keys without prefix.
 ///
 /// ```
 /// use toolkit_ai::Session;

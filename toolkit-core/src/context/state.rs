@@ -1,4 +1,4 @@
-//! The program's state for its tools, with one value per type.
+//! The program's state for its tools.
 
 use std::any::{Any, TypeId, type_name};
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,7 +31,6 @@ pub struct State {
 #[derive(Clone)]
 struct StateValue {
     name: &'static str,
-    /// The `Arc` that contains the value.
     value: Arc<dyn Any + Send + Sync>,
     is_of_run: bool,
 }
@@ -52,7 +51,6 @@ impl State {
         self.with_value(value, false)
     }
 
-    /// Adds a value of a run.
     pub(crate) fn with_value_of_run<T: Send + Sync + 'static>(self, value: T) -> Self {
         self.with_value(Arc::new(value), true)
     }
@@ -84,7 +82,7 @@ impl State {
         self
     }
 
-    /// Returns the values of both states. This state precedes `below`. Declarations of run state are
+    /// Returns the values of both states; this state overrides `below`. Declarations of run state are
     /// dropped.
     pub(crate) fn over(&self, below: &Self) -> Self {
         let mut values = self.values.clone();

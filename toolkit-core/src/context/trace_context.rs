@@ -1,11 +1,11 @@
-//! The trace context of a call, carried from process to process.
+//! The trace context of a call, carried between processes.
 
 use serde::{Deserialize, Serialize};
 
 /// The W3C trace context of a call.
 ///
-/// It is an [extension](crate::RunContext::with_extension) of a run or of a tool context. A client of
-/// another process sends it with each call, and tools and middleware find it there as an extension, too.
+/// It is an [extension](crate::RunContext::with_extension) of a run or a tool context. A client of another
+/// process sends it with each call, to be an extension there, too.
 ///
 /// ```
 /// use toolkit_ai::RunContext;

@@ -1,4 +1,4 @@
-//! Adapted tools: another name, description, metadata or arguments for the same tool.
+//! Adapted tools: the same tool with another name, description, metadata or arguments.
 
 use super::arguments::Arguments;
 use super::made_once::ContractCell;
@@ -8,7 +8,7 @@ use crate::error::{BuildError, ToolError};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// A wrapper around a tool with another name, description, metadata or [arguments](Self::with_arguments).
+/// A tool with another name, description, metadata or [arguments](Self::with_arguments).
 ///
 /// The wrapped tool is shared.
 ///
@@ -57,17 +57,17 @@ impl AdaptedTool {
 
     /// Renames or hides arguments, or changes their descriptions and defaults, see [`ArgumentTransform`].
     ///
-    /// The published schema shows the transformed arguments. In a call, they are renamed back to the tool's
-    /// names, and the program's values are added; all else stays as the model wrote it. Error messages use
-    /// the model's names and do not show supplied values. The model cannot set a hidden argument.
+    /// The published schema shows the transformed arguments. In a call, they are renamed back, and the
+    /// program's values are added; all else stays as the model wrote it. Error messages use the model's
+    /// names and do not show supplied values. The model cannot set a hidden argument.
     ///
     /// Middleware such as [`Permissions`](crate::middleware::Permissions) sees the arguments as the model
-    /// wrote them. The [lane](ToolMetadata::lane) of the wrapped tool still orders calls, including those
-    /// of the tool itself and of other adaptations.
+    /// wrote them. The wrapped tool's [lane](ToolMetadata::lane) still orders calls, also with the tool
+    /// itself and other adaptations.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] listing every unknown argument with the nearest names, every taken name,
-    /// every value refused by the schema, and every required argument hidden without a value.
+    /// A [`BuildError`] listing every unknown argument, every taken name, every value refused by the
+    /// schema, and every required argument hidden without a value.
     pub fn with_arguments(
         self,
         changes: impl IntoIterator<Item = ArgumentTransform>,

@@ -6,13 +6,11 @@ use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
 
-/// Computes the value of an argument for one call.
 pub(super) type Compute = dyn Fn(&ToolContext) -> Result<Value, ToolError> + Send + Sync;
 
 /// A transform of one argument, for [`AdaptedTool::with_arguments`](super::AdaptedTool::with_arguments).
 ///
-/// It can change the name and the description of the argument, hide it from the model, and supply a value.
-/// All else stays as declared by the tool.
+/// It can change the argument's name and description, hide it from the model, and supply a value.
 ///
 /// Here, the model sees the arguments `query` and `limit` only:
 ///
@@ -96,7 +94,7 @@ impl ArgumentTransform {
     /// An alias cannot set the argument either. If the type's aliases cannot be known, as for an enum or a
     /// struct with `#[serde(flatten)]`, every name missing from the schema is refused, or dropped if the
     /// tool [ignores](super::UnknownArguments::Ignore) unknown names. If such a type also collects other
-    /// names in a map, hiding an argument is a [`BuildError`](crate::BuildError).
+    /// names in a map, hiding is a [`BuildError`](crate::BuildError).
     ///
     /// A tool built from a schema alone must [list](super::ToolDefinition::with_alias) its aliases, because
     /// it still receives every name allowed by its schema.
@@ -110,18 +108,18 @@ impl ArgumentTransform {
     ///
     /// Errors and progress reports show `[hidden]` for each string of at least eight characters in the
     /// value, also where JSON escapes it. Shorter strings, numbers, parts of a string, other encodings and
-    /// successful outputs are not redacted: a tool reads a secret better from its
+    /// successful outputs are not redacted: a secret is better in the
     /// [state](crate::ToolRegistry::with_state). Computed values are hidden in the same way.
     #[must_use]
     pub fn fixed(self, value: impl Into<Value>) -> Self {
         self.with_default(value).hidden()
     }
 
-    /// Hides the argument from the model and computes its value for each call.
+    /// Hides the argument from the model and computes its value.
     ///
-    /// `compute` can read the [state](ToolContext::state) or the [session](ToolContext::session), and its
-    /// error becomes the result of the call. Middleware does not see the value, so calls are neither cached
-    /// nor treated as duplicates.
+    /// `compute` can read the [state](ToolContext::state) or the [session](ToolContext::session). Its error
+    /// becomes the result of the call. Middleware does not see the value, so calls are neither cached nor
+    /// treated as duplicates.
     ///
     /// ```
     /// use toolkit_ai::{AdaptedTool, ArgumentTransform, ClosureTool, ToolRegistry};

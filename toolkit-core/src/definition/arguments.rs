@@ -1,4 +1,4 @@
-//! Transformed arguments: translation between the argument names known to the model and the tool's own names.
+//! Transformed arguments: translation between the model's and the tool's names.
 
 mod definitions;
 mod errors;
@@ -18,7 +18,7 @@ use parts::{accepts, argument_names, demands, is_required, takes_any_name};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The checked transforms of a tool's arguments.
+/// The checked transforms of the arguments.
 pub(super) struct Arguments {
     changes: Changes,
     /// All argument names declared by the tool.
@@ -39,17 +39,14 @@ impl Changes {
         self.0.iter().find(|change| change.shown_as() == Some(name))
     }
 
-    /// Returns the model's name for `argument`; `None` if it is hidden.
+    /// Returns the model's name for `argument`, unless it is hidden.
     fn shown_as<'n>(&'n self, argument: &'n str) -> Option<&'n str> {
         self.of(argument).map_or(Some(argument), ArgumentTransform::shown_as)
     }
 }
 
 impl Arguments {
-    /// Checks the transforms, and applies them to the schema of the tool.
-    ///
-    /// # Errors
-    /// A [`BuildError`] listing every impossible transform.
+    /// Checks the transforms, and applies them to the schema.
     pub(super) fn new(
         definition: &ToolDefinition,
         transforms: Vec<ArgumentTransform>,
@@ -98,7 +95,7 @@ impl Arguments {
         Ok((Self { changes, names }, schema))
     }
 
-    /// Applies the transforms to another schema of the arguments; `None` if they do not fit.
+    /// Applies the transforms to another schema of the arguments, if they fit.
     pub(super) fn adapt_schema(&self, schema: &Value) -> Option<Value> {
         schema::transformed(schema, &self.changes).ok()
     }
@@ -153,7 +150,7 @@ impl Arguments {
         });
     }
 
-    /// Returns whether `name` is the tool's name of an argument that is renamed or hidden.
+    /// Returns whether the tool's argument `name` is renamed or hidden.
     fn is_hidden(&self, name: &str) -> bool {
         self.names.contains(name) && self.changes.of(name).is_some_and(ArgumentTransform::is_renamed)
     }
@@ -164,7 +161,7 @@ impl Arguments {
 }
 
 impl ArgumentTransform {
-    /// Returns the model's name for the argument; `None` if it is hidden.
+    /// Returns the model's name, unless it is hidden.
     fn shown_as(&self) -> Option<&str> {
         let shown = self.name.as_ref().unwrap_or(&self.argument);
         (!self.hidden).then_some(shown)

@@ -1,11 +1,11 @@
-//! Bound tools: tools with the state of the registry that they come from.
+//! Bound tools: tools with the state of their registry.
 
 use super::{Tool, ToolDefinition, ToolFuture};
 use crate::context::{State, ToolContext};
 use crate::error::ToolError;
 use std::sync::Arc;
 
-/// A tool with its own state. The run's state precedes it, and the calling registry adds required values
+/// A tool with its own state. The run's state overrides it, and the calling registry adds required values
 /// that it lacks.
 pub(crate) struct BoundTool {
     tool: Arc<dyn Tool>,

@@ -1,4 +1,4 @@
-//! The call reason: the model's rationale for a call, in an extra argument removed before the tool runs.
+//! The call reason, in an extra argument removed before the tool runs.
 
 use super::rewriting::Rewriting;
 use super::{ToolDefinition, ToolKind};
@@ -10,7 +10,7 @@ pub(crate) const CALL_REASON: &str = "call_reason";
 
 /// Returns whether the model is asked for the call reason: by the tool's setting, or else `by_default`.
 ///
-/// The reason is a member of the arguments object, so the arguments must be one.
+/// The arguments must be an object, as the reason is a member.
 #[inline]
 pub(crate) fn asks_for_call_reason(definition: &ToolDefinition, by_default: bool) -> bool {
     definition.metadata.call_reason.unwrap_or(by_default) && takes_object(definition)
@@ -32,11 +32,11 @@ fn properties(definition: &ToolDefinition) -> Option<&Map<String, Value>> {
 }
 
 impl ToolDefinition {
-    /// Returns the definition as models, clients and other machines get it.
+    /// Returns the definition for models, clients and other machines.
     ///
     /// The objects inside of a Rust type's parameters are closed, as the tool refuses unknown members at
     /// every depth. If the model is asked for a reason, there is an argument `call_reason`. The tool's own
-    /// setting precedes `by_default`.
+    /// setting overrides `by_default`.
     ///
     /// ```
     /// use toolkit_ai::{ClosureTool, prelude::*};
@@ -91,8 +91,8 @@ pub(crate) struct SplitArguments {
 
 /// Separates the call reason from the other arguments, which stay as the model wrote them.
 ///
-/// Returns `None` without a call reason, or if `text` is no JSON object. An object that is only
-/// [wrapped](ObjectText::repaired) in `text` is read with `coerce`. It stays wrapped, so that the tool
+/// Returns `None` without a call reason, or if `text` is no JSON object. One that is only
+/// [wrapped](ObjectText::repaired) in `text` is read with `coerce` and stays wrapped, so that the tool
 /// reports the coercion.
 pub(crate) fn split_call_reason(text: &str, coerce: bool) -> Option<SplitArguments> {
     // Skip the parsing if the text has neither the name nor an escape that may hide it.

@@ -1,4 +1,4 @@
-//! Closures as tools, with a struct of arguments as the closure's parameter.
+//! Closures as tools, with a struct of arguments.
 
 use super::made_once::OutputSchema;
 use super::typed::TypedTool;
@@ -11,15 +11,14 @@ use crate::output::{IntoToolOutput, OutputForm, OutputType};
 use schemars::JsonSchema;
 use std::sync::Arc;
 
-/// Decodes the arguments and calls the closure.
 type ClosureCall = dyn Fn(&str, &ToolContext, &TypedTool) -> ToolFuture<'static> + Send + Sync;
 
 impl ClosureTool {
-    /// Creates a tool from a closure with one struct parameter, whose fields become the tool's parameters.
+    /// Creates a tool from a closure with one struct parameter, whose fields become parameters.
     ///
     /// The closure returns a value with [`IntoToolOutput`](crate::IntoToolOutput), or a future of one. As
-    /// with `#[tool]`, near misses such as `"5"` for 5 are coerced, and an error lists all violations.
-    /// Unknown arguments are refused, unless the struct collects them in a map with `#[serde(flatten)]`.
+    /// with `#[tool]`, near misses are coerced, and an error lists all violations. Unknown arguments are
+    /// refused, unless the struct collects them in a map with `#[serde(flatten)]`.
     ///
     /// ```
     /// use toolkit_ai::{ClosureTool, ToolRegistry};
@@ -37,7 +36,7 @@ impl ClosureTool {
     /// ```
     ///
     /// # Errors
-    /// A [`BuildError`] if the name is illegal, or if `Args` is not serialized as an object.
+    /// The name is illegal, or `Args` is not serialized as an object.
     #[track_caller]
     pub fn new<Args, F, Return, Kind>(
         name: &str,
@@ -65,7 +64,7 @@ impl ClosureTool {
     /// ```
     ///
     /// # Errors
-    /// A [`BuildError`] if the name is illegal.
+    /// The name is illegal.
     #[track_caller]
     pub fn without_arguments<F, Return, Kind>(
         name: &str,
@@ -82,7 +81,7 @@ impl ClosureTool {
         Self::new(name, description, move |NoArguments {}| closure())
     }
 
-    /// Creates a tool from a closure with the arguments struct and the [`ToolContext`] as parameters.
+    /// Creates a tool from a closure that takes the arguments struct and the [`ToolContext`].
     ///
     /// ```
     /// use toolkit_ai::{ClosureTool, Tool, ToolContext};
@@ -98,7 +97,7 @@ impl ClosureTool {
     /// ```
     ///
     /// # Errors
-    /// A [`BuildError`] if the name is illegal, or if `Args` is not serialized as an object.
+    /// The name is illegal, or `Args` is not serialized as an object.
     #[track_caller]
     pub fn new_with_context<Args, F, Return, Kind>(
         name: &str,
@@ -116,7 +115,7 @@ impl ClosureTool {
     }
 }
 
-/// A closure as a tool, created by [`ClosureTool::new`]. Clones are cheap.
+/// A closure as a tool. Clones are cheap.
 ///
 /// ```
 /// use toolkit_ai::{ClosureTool, ToolRegistry};
@@ -167,7 +166,6 @@ impl ClosureTool {
         Ok(Self { inner: Arc::new(inner), call: Arc::new(call) })
     }
 
-    /// Sets the form of the output.
     fn with_form(mut self, form: Option<OutputForm>) -> Self {
         self.definition_mut().output = OutputSchema::of_type(form.map(OutputType::new));
         self

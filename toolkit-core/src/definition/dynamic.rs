@@ -1,4 +1,4 @@
-//! Dynamic tools, with a schema known only at run time.
+//! Dynamic tools: schemas known only at run time.
 
 use super::closure::{ClosureReturn, legal_name};
 use super::made_once::OutputSchema;
@@ -14,15 +14,15 @@ use std::sync::Arc;
 
 type DynamicHandler = dyn Fn(Value, &ToolContext) -> ToolFuture<'static> + Send + Sync;
 
-/// A tool with a schema known only at run time, for instance from a server or a file.
+/// A tool with a schema known only at run time, for instance from a server.
 ///
-/// The schema is checked when the tool is created. A JSON Schema validator then checks each call and lists
-/// up to 64 violations. The draft is 2020-12 unless `$schema` names another. Remote references are not
+/// The schema is checked when the tool is created. A JSON Schema validator checks each call, and lists up
+/// to 64 violations. The draft is 2020-12 unless `$schema` names another. Remote references are not
 /// fetched.
 ///
 /// The handler receives the arguments as a JSON value: an object, or whatever the schema describes. Invalid
 /// JSON and duplicate member names, at any depth, are refused. If the schema describes an object, empty
-/// text and `null` count as the empty object.
+/// text and `null` count as an empty one.
 ///
 /// An integer beyond 64 bits is refused if a [`Value`] would hold another number. For longer integers, such
 /// as ids, use strings.
@@ -58,7 +58,7 @@ impl DynamicTool {
     /// The handler returns a value with [`IntoToolOutput`](crate::IntoToolOutput), or a future of one.
     ///
     /// # Errors
-    /// A [`BuildError`] if the name is illegal, or with every fault of the schema.
+    /// The name is illegal, or the schema has faults, all listed.
     #[track_caller]
     pub fn new<F, Return, Kind>(
         name: &str,
@@ -90,7 +90,7 @@ impl DynamicTool {
     /// ```
     ///
     /// # Errors
-    /// A [`BuildError`] if the name is illegal, or with every fault of the schema.
+    /// The name is illegal, or the schema has faults, all listed.
     #[track_caller]
     pub fn new_with_context<F, Return, Kind>(
         name: &str,
@@ -128,7 +128,6 @@ impl DynamicTool {
         Ok(Self { definition: Arc::new(definition), schema: Arc::new(compiled), handler })
     }
 
-    /// Sets the form of the output.
     fn with_form(mut self, form: Option<OutputForm>) -> Self {
         self.definition_mut().output = OutputSchema::of_type(form.map(OutputType::new));
         self
@@ -137,7 +136,7 @@ impl DynamicTool {
     /// Sets the [output schema](ToolDefinition::output_schema). Outputs are not validated.
     ///
     /// # Errors
-    /// A [`BuildError`] listing every fault of the schema.
+    /// The schema has faults, all listed.
     #[track_caller]
     pub fn with_output_schema(mut self, schema: Value) -> Result<Self, BuildError> {
         let definition = self.definition_mut();
@@ -155,8 +154,8 @@ impl DynamicTool {
 
     /// Sets whether arguments of a wrong but convertible type are coerced; off by default.
     ///
-    /// For example, `"5"` becomes 5, a list in a string becomes the list, and `null` counts as absent. A
-    /// number for a string becomes its exact text. The validator checks the result.
+    /// For example, `"5"` becomes 5, a list in a string the list, a number for a string its exact text, and
+    /// `null` counts as absent. The validator checks the result.
     #[must_use]
     pub fn with_coerce(self, coerce: bool) -> Self {
         self.map_metadata(|metadata| metadata.with_coerce(coerce))
@@ -164,8 +163,7 @@ impl DynamicTool {
 
     /// Changes the metadata with `change`.
     ///
-    /// The setting [`unknown`](ToolMetadata::unknown) has no effect: the schema decides about unknown
-    /// arguments.
+    /// The setting [`unknown`](ToolMetadata::unknown) has no effect: the schema decides.
     #[must_use]
     pub fn map_metadata(mut self, change: impl FnOnce(ToolMetadata) -> ToolMetadata) -> Self {
         let metadata = &mut self.definition_mut().metadata;
@@ -206,8 +204,8 @@ impl Tool for DynamicTool {
     }
 }
 
-/// Returns an error with every fault of a schema. Each message begins with `which`, such as `in the output
-/// schema, `, or nothing for the arguments.
+/// Returns an error with every fault of a schema. Messages begin with `which`: `in the output schema, `, or
+/// nothing for the arguments.
 fn wrong_schema(
     name: &ToolName,
     faults: Vec<SchemaError>,

@@ -98,8 +98,8 @@ impl<'a> ToolFuture<'a> {
         Self::ready(Err(error))
     }
 
-    /// Creates the future of a call that fails because a parameter has no value after decoding. Generated
-    /// code uses it instead of a panic.
+    /// Creates the future of a call with a parameter without a value after decoding, instead of a panic in
+    /// generated code.
     #[cold]
     #[doc(hidden)]
     #[must_use]
@@ -120,7 +120,7 @@ impl<'a> ToolFuture<'a> {
         }
     }
 
-    /// Returns the outcome of an ended call without waiting.
+    /// Returns the outcome of an ended call.
     ///
     /// # Errors
     /// The future itself, if the call is still running.

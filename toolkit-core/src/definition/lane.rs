@@ -5,7 +5,7 @@ use crate::schema::canonical_json;
 use serde_json::Value;
 use std::fmt;
 
-/// The lane argument of an adapted tool, possibly renamed, hidden or with a default.
+/// The lane argument of an adapted tool.
 #[derive(Clone, PartialEq)]
 pub(super) struct LaneArgument {
     /// The lane parameter of the wrapped tool. If the adapted tool names another lane, the other fields are

@@ -1,4 +1,4 @@
-//! The parts of a definition that are made on first use: the contract of the arguments, and the output schema.
+//! The parts of a definition made on first use: contract and output schema.
 
 use crate::output::{OutputForm, OutputType};
 use crate::schema::__private::{Contract, Fault, output_schema};
@@ -11,7 +11,6 @@ use std::sync::{Arc, OnceLock};
 pub(super) struct ContractCell(OnceLock<Arc<Result<Contract, Fault>>>);
 
 impl ContractCell {
-    /// Returns the contract, made from `schema` by the first call.
     pub(super) fn of(&self, schema: &Value) -> &Result<Contract, Fault> {
         self.0.get_or_init(|| Arc::new(Contract::foreign(schema)))
     }

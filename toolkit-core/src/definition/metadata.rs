@@ -1,4 +1,4 @@
-//! Tool metadata: the settings of a tool hidden from the model.
+//! Tool metadata: the settings hidden from the model.
 
 use crate::error::Location;
 use serde_json::{Map, Value};
@@ -11,8 +11,7 @@ use std::time::Duration;
 settings! {
     /// The settings of a tool, hidden from the model.
     ///
-    /// Every option of `#[tool(…)]` has a builder method. Hints such as `read_only` are yes, no, or unknown
-    /// (`None`).
+    /// Every option of `#[tool(…)]` has a builder method. Hints are yes, no, or unknown (`None`).
     ///
     /// ```
     /// use toolkit_ai::{ToolMetadata, ToolTag};
@@ -44,11 +43,11 @@ settings! {
         /// Calls with the same value run one after another, in the order of their batch, also between tools
         /// with the same lane parameter.
         lane: Option<String>, with_lane(impl Into<String>) => Some(lane.into());
-        /// The time limit of a call. `None` leaves the limit of the dispatcher or the registry,
+        /// The time limit of a call. `None` leaves that of the dispatcher or the registry,
         /// [`Duration::MAX`] only the dispatcher's hard limit.
         timeout: Option<Duration>, with_timeout(Duration) => Some(timeout);
-        /// The maximum number of retries of a failed call. The rules of [`Retry`](crate::middleware::Retry)
-        /// decide which failures are retried, and when.
+        /// The maximum number of retries of a failed call. [`Retry`](crate::middleware::Retry) decides
+        /// which failures are retried, and when.
         retries: u32, with_retries(u32);
         /// The maximum number of characters of a result for the model. Longer ones are truncated.
         max_result_size: Option<usize>, with_max_result_size(usize) => Some(max_result_size);
@@ -60,7 +59,8 @@ settings! {
         idempotent: Option<bool>, with_idempotent(bool) => Some(idempotent);
         /// Whether the tool reaches systems outside of the program.
         open_world: Option<bool>, with_open_world(bool) => Some(open_world);
-        /// Whether tool search leaves the tool out of the definitions, for the model to find.
+        /// Whether the tool is deferred: with tool search on, the definitions omit it, and the model finds
+        /// it with a search.
         defer: bool, with_defer(bool);
         /// Additional words for tool search.
         search_hint: String, with_search_hint(impl Into<String>) => search_hint.into();
@@ -77,13 +77,13 @@ settings! {
         call_reason: Option<bool>, with_call_reason(bool) => Some(call_reason);
         /// The treatment of unknown arguments.
         unknown: UnknownArguments, with_unknown(UnknownArguments);
-        /// Whether arguments of a wrong but convertible type are coerced, such as `"5"` to 5.
+        /// Whether arguments of convertible types are coerced, such as `"5"` to 5.
         coerce: bool = true, with_coerce(bool);
         /// The source of the tool.
         source: ToolSource, with_source(ToolSource);
         /// Details of the source, for instance an address.
         source_detail: String, with_source_detail(impl Into<String>) => source_detail.into();
-        /// The source location of the tool's definition, if known.
+        /// The source location of the definition, if known.
         defined_at: Option<Location>;
         /// Metadata for the program's own use.
         meta: Map<String, Value>;
@@ -113,7 +113,7 @@ impl ToolMetadata {
         self
     }
 
-    /// Returns whether a call may be repeated although it may have run already. The tool is idempotent, or
+    /// Returns whether a call may be repeated although it may have run already: the tool is idempotent, or
     /// read-only and not marked as not idempotent.
     ///
     /// ```
@@ -150,7 +150,7 @@ pub struct ToolIcon {
     pub src: String,
     /// The media type, such as `image/png`; `None` if the source tells it.
     pub media_type: Option<String>,
-    /// The sizes, such as `48x48`, or `any` for a scalable format.
+    /// The sizes: `48x48`, or `any` for a scalable format.
     pub sizes: Vec<String>,
 }
 
@@ -266,7 +266,7 @@ impl fmt::Display for ToolTag {
     }
 }
 
-/// The source of a tool, such as the program itself or a server.
+/// The source of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum ToolSource {

@@ -1,4 +1,4 @@
-//! Tool providers: sources of tools known only at run time, such as servers and processes.
+//! Tool providers: sources of tools known only at run time.
 
 use super::{Tool, ToolDefinition, ToolFuture};
 use crate::call::ToolCall;
@@ -10,9 +10,8 @@ use std::sync::Arc;
 /// A source of tools known only at run time, such as a server or a [`Dispatcher`](crate::Dispatcher).
 ///
 /// [`ToolRegistry::register_provider`](crate::ToolRegistry::register_provider) adds its tools to a
-/// registry, where they can be renamed, filtered, disabled and limited like all others. One method,
-/// [`handle`](Self::handle), receives the calls of all tools. The tools of a [`Toolset`](super::Toolset),
-/// in contrast, are typed methods.
+/// registry, where they can be changed like all others. [`handle`](Self::handle) receives the calls of all
+/// tools. The tools of a [`Toolset`](super::Toolset), in contrast, are typed methods.
 ///
 /// ```
 /// use serde_json::json;
@@ -48,11 +47,11 @@ pub trait ToolProvider: Send + Sync + 'static {
 
     /// Starts a call of one of the tools, under the name in its definition.
     ///
-    /// The call id is empty if the program makes the call. `context` has all else: session, run, state,
-    /// deadline, cancellation, call reason, and the model's name for the tool.
+    /// The call id is empty if the program makes the call. `context` has all else, such as session, run,
+    /// deadline, call reason, and the model's name for the tool.
     ///
-    /// This method must not block. A timeout or a cancellation drops the future. Its panic becomes the
-    /// error of the call, like one of this method.
+    /// This method must not block. A timeout or a cancellation drops the future. A panic in either becomes
+    /// the error of the call.
     fn handle<'a>(&'a self, call: ToolCall, context: &'a ToolContext) -> ToolFuture<'a>;
 
     /// Checks a call without running it. `definition` is that of the registration.

@@ -1,5 +1,4 @@
-//! Rewriting the text of a JSON object: members are dropped, renamed or added, and all others stay as
-//! written.
+//! Rewriting a JSON object: members are dropped, renamed or added; the rest stays as written.
 
 use serde_json::Value;
 use std::ptr;
@@ -13,7 +12,6 @@ pub(super) struct Rewriting<'a> {
 }
 
 impl<'a> Rewriting<'a> {
-    /// Starts rewriting `object`, from brace to brace.
     pub(super) fn new(object: &'a str) -> Self {
         let mut written = String::with_capacity(object.len() + 32);
         written.push('{');
@@ -48,7 +46,6 @@ impl<'a> Rewriting<'a> {
         self.written.push_str(value);
     }
 
-    /// Adds a new member after those written so far.
     pub(super) fn add(&mut self, name: &str, value: &Value) {
         let comma = if std::mem::replace(&mut self.is_empty, false) { "" } else { "," };
         self.written.push_str(&format!("{comma}{}:{value}", Value::from(name)));

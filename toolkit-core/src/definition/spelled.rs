@@ -1,4 +1,4 @@
-//! Spellings of parameter names for providers that refuse some names.
+//! Spellings of parameter names that providers refuse.
 
 use super::ToolDefinition;
 use super::call_reason::CALL_REASON;
@@ -47,8 +47,8 @@ fn each_name<'a>(parameters: &'a Value, visit: &mut dyn FnMut(&'a str)) {
     }
 }
 
-/// Returns the arguments under the tool's own parameter names, also inside of parameters. Except for white
-/// space, all else stays as the model wrote it.
+/// Returns the arguments under the tool's own parameter names, at all depths. Except for white space, all
+/// else stays as the model wrote it.
 ///
 /// Returns `None` if no member has a provider's spelling. [Wrapped](ObjectText::repaired) arguments stay
 /// wrapped, so that the tool reports the coercion.

@@ -73,7 +73,7 @@ pub(crate) fn check(tool: &dyn Tool, arguments: &str, context: &ToolContext) -> 
 }
 
 pin_project! {
-    /// The future of a started call, with panic guard, time limit and cancellation.
+    /// A started call's future, with panic guard, time limit and cancellation.
     ///
     /// The timer and the cancellation's future are created when the tool first waits: most calls never do.
     #[project = GuardedParts]
@@ -86,7 +86,6 @@ pin_project! {
         cancelled: Option<Unconstrained<Pin<Box<WaitForCancellationFuture<'a>>>>>,
     }
 
-    /// Drops the future of a running call.
     impl PinnedDrop for GuardedFuture<'_> {
         fn drop(this: Pin<&mut Self>) {
             if this.call.is_some() {
@@ -113,11 +112,11 @@ impl<'a> GuardedFuture<'a> {
 }
 
 impl<'a> GuardedParts<'_, 'a> {
-    /// Polls for a cancellation and the end of the time limit, after the tool has returned `Pending`.
-    /// Returns the error of a call to stop.
+    /// Polls for a cancellation and the end of the time limit, after `Pending` from the tool. Returns the
+    /// error of a call to stop.
     ///
-    /// The tool may have used up the task's budget, without which neither would ever be ready. Both are
-    /// exempt from it.
+    /// Both are exempt from the task's budget, which the tool may have used up: without it, neither would
+    /// ever be ready.
     #[inline(never)]
     fn poll_stop(&mut self, cx: &mut Context<'_>) -> Poll<ToolError> {
         let name = self.context.known_name();

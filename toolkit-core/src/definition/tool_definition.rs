@@ -14,8 +14,7 @@ use std::borrow::Cow;
 
 /// The definition of a tool.
 ///
-/// The model reads the name, the description and the parameters; the rest is for the registry and the
-/// dispatcher.
+/// The model reads the name, the description and the parameters; registry and dispatcher use the rest.
 ///
 /// ```
 /// use serde_json::json;
@@ -35,7 +34,7 @@ pub struct ToolDefinition {
     pub description: String,
     /// The JSON Schema (draft 2020-12) of the arguments, usually an object.
     pub parameters: Value,
-    /// The kind: a function, or a custom tool with free text as input.
+    /// The kind: a function, or a custom tool with free text.
     pub kind: ToolKind,
     /// The settings hidden from the model.
     pub metadata: ToolMetadata,
@@ -72,7 +71,7 @@ impl ToolDefinition {
         }
     }
 
-    /// Declares that the tool reads its arguments by the contract itself, for instance on another machine.
+    /// Declares that the tool itself reads its arguments by the contract, for instance on another machine.
     /// The dispatcher then passes the text of the call.
     #[doc(hidden)]
     #[must_use]
@@ -81,7 +80,7 @@ impl ToolDefinition {
         self
     }
 
-    /// Creates the definition of a custom tool, with the model's free text as the argument `input`.
+    /// Creates a custom tool's definition, with the model's free text as the argument `input`.
     #[must_use]
     pub fn custom(name: ToolName, description: impl Into<String>, format: TextFormat) -> Self {
         let parameters = json!({
@@ -103,7 +102,7 @@ impl ToolDefinition {
     /// Adds an alias: another name for a parameter in the arguments.
     ///
     /// Lanes, permissions, caches and duplicate detection treat it like the parameter's name. The tool
-    /// itself must accept it. Functions and closures add and accept their aliases automatically.
+    /// itself must accept it. Aliases of functions and closures are added and accepted automatically.
     #[must_use]
     pub fn with_alias(mut self, alias: impl Into<String>, parameter: impl Into<String>) -> Self {
         self.aliases.insert(alias.into(), parameter.into());
@@ -118,11 +117,11 @@ impl ToolDefinition {
 
     /// Parses the arguments of a call, under the parameters' names.
     ///
-    /// Near misses are coerced if the metadata allow [coercion](ToolMetadata::coerce). A tool with Rust
-    /// types gets the published defaults of absent arguments.
+    /// Near misses are coerced if the metadata allow [it](ToolMetadata::coerce). A tool with Rust types
+    /// gets the published defaults of absent arguments.
     ///
     /// # Errors
-    /// The arguments are no JSON object, or violate the schema. The error lists all violations.
+    /// The arguments are no JSON object, or violate the schema. All violations are listed.
     pub fn parse_arguments(&self, arguments: &str) -> Result<Value, ToolError> {
         parse_value(&self.normal_arguments(arguments, None)?)
     }
@@ -161,7 +160,7 @@ impl ToolDefinition {
     }
 
     /// Returns whether the program [computes](crate::ArgumentTransform::computed) an argument for each
-    /// call. Equal arguments may then mean different calls.
+    /// call, so that equal arguments may mean different calls.
     #[must_use]
     pub fn is_computed(&self) -> bool {
         self.is_computed
@@ -186,12 +185,10 @@ impl ToolDefinition {
         BuildProblem::of_tool(&self.name, self.metadata.defined_at, fault)
     }
 
-    /// Converts `error` to the problem of an illegal name for this tool.
     pub(crate) fn illegal_name(&self, error: NameError) -> BuildProblem {
         BuildProblem::IllegalName { error, defined_at: self.metadata.defined_at }
     }
 
-    /// Returns the problem of another tool with this tool's name.
     pub(crate) fn duplicated_by(&self, second: &Self) -> BuildProblem {
         BuildProblem::DuplicateName {
             name: self.name.to_string(),
@@ -232,14 +229,13 @@ impl ToolDefinition {
     /// Returns the JSON Schema (draft 2020-12) of the tool's output, if there is one.
     ///
     /// JSON output of a type with `JsonSchema` has one, but not text, media and `()`. The first call
-    /// generates it. Numbers that JSON cannot represent, such as NaN, are written as `null`, even against
-    /// the schema.
+    /// generates it. Numbers without JSON, such as NaN, are written as `null`, even against the schema.
     #[must_use]
     pub fn output_schema(&self) -> Option<&Value> {
         self.output.get()
     }
 
-    /// Returns the form of the tool's outputs; `None` if only the outputs tell.
+    /// Returns the form of the tool's outputs; `None` if only they tell.
     ///
     /// It is known for a function or a closure that returns text, media or JSON, and for a tool with an
     /// output schema. Middleware may change outputs.

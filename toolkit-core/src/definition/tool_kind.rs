@@ -1,4 +1,4 @@
-//! Kinds of tools: functions, and custom tools with free text as their input.
+//! Kinds of tools: functions, and custom tools with free text.
 
 use super::ToolDefinition;
 use crate::call::ToolConfig;
@@ -10,7 +10,7 @@ pub enum ToolKind {
     /// A function with JSON arguments.
     #[default]
     Function,
-    /// A custom tool: the model writes free text instead of JSON. The tool receives it as the string
+    /// A custom tool: the model writes free text instead of JSON, and the tool receives it as the string
     /// `input` in an object. A provider without custom tools gets a function with this parameter.
     Custom(TextFormat),
 }

@@ -45,8 +45,8 @@ pub trait Toolset: Send + Sync + 'static {
 
 /// The [`Toolset`] implementation generated for an `impl` block with `#[toolset]`.
 ///
-/// For two such blocks, the compiler reports two implementations of this trait. Its name tells the
-/// programmer that the second block needs `extends`.
+/// For two such blocks, the compiler reports two implementations of this trait. Its name says that the
+/// second needs `extends`.
 pub trait ToolsetWithoutExtends: Send + Sync + 'static {
     /// The documentation of the `impl` block.
     const DESCRIPTION: &'static str;

@@ -1,4 +1,4 @@
-//! The data shared by function tools and closure tools.
+//! The data common to function and closure tools.
 
 use super::made_once::ContractCell;
 use super::{ClosureTool, FunctionTool, ToolDefinition, ToolMetadata, UnknownArguments};

@@ -1,4 +1,4 @@
-//! The error for the programmer: all problems with the registered tools, found before any call is served.
+//! The error for the programmer, found before any call is served.
 
 use super::build_problem::BuildProblem;
 use crate::name::NameError;
@@ -24,7 +24,7 @@ impl BuildError {
     /// Returns an error with the `problems`, if there are any.
     ///
     /// # Errors
-    /// A `BuildError` with all `problems`.
+    /// There are `problems`.
     pub fn unless_empty(problems: Vec<BuildProblem>) -> Result<(), Self> {
         if problems.is_empty() { Ok(()) } else { Err(Self { problems }) }
     }

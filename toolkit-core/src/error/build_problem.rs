@@ -1,4 +1,4 @@
-//! Problems with the registered tools, for the programmer.
+//! Problems with the registered tools.
 
 use super::listing::suggested;
 use super::nearest;
@@ -93,7 +93,7 @@ pub enum BuildProblem {
         /// Up to ten known names, if no name is similar.
         known: Vec<String>,
     },
-    /// A rule to deny calls or to ask comes after a more lenient rule for all calls, which decides first.
+    /// A rule to deny calls or to ask comes after a more lenient rule for all calls.
     #[non_exhaustive]
     UnreachableRule {
         /// The rule, with its conditions.
@@ -109,7 +109,7 @@ pub enum BuildProblem {
         /// Their name.
         name: String,
     },
-    /// A pattern cannot match any legal tool name.
+    /// A pattern cannot match a legal tool name.
     #[non_exhaustive]
     InvalidPattern {
         /// The pattern.
@@ -125,7 +125,7 @@ pub enum BuildProblem {
         /// How to fix it.
         message: String,
     },
-    /// A tool cannot be restored because it is not overridden.
+    /// A tool is not overridden and cannot be restored.
     #[non_exhaustive]
     NotOverridden {
         /// The name of the tool.
@@ -173,10 +173,10 @@ pub enum ToolFault {
     },
     /// The name is reserved for a [search tool](crate::ToolRegistry::with_tool_search).
     ReservedName,
-    /// A schema is invalid, or the parameters schema accepts no objects.
+    /// A schema is invalid, or that of the parameters accepts no objects.
     #[non_exhaustive]
     InvalidSchema {
-        /// The position in the schema, such as `#/properties/city/type`; `#` is the root.
+        /// The position, such as `#/properties/city/type`; `#` is the root.
         path: String,
         /// The fault, and how to fix it.
         message: String,
@@ -189,7 +189,7 @@ pub enum ToolFault {
         /// The fault, and how to fix it.
         message: String,
     },
-    /// A [check](crate::LiveRegistry::add_check) of the program refused the tool.
+    /// A [check](crate::LiveRegistry::add_check) refused the tool.
     #[non_exhaustive]
     Refused {
         /// The check's reason.
@@ -198,13 +198,11 @@ pub enum ToolFault {
 }
 
 impl BuildProblem {
-    /// Creates a [`Tool`](Self::Tool) problem.
     pub(crate) fn of_tool(tool: &ToolName, defined_at: Option<Location>, fault: ToolFault) -> Self {
         Self::Tool { tool: tool.to_string(), defined_at, fault }
     }
 
-    /// Creates an [`Unknown`](Self::Unknown) problem. It suggests similar `known` names, or else lists up
-    /// to ten.
+    /// Suggests similar `known` names for `name`, or else lists up to ten, as [`Unknown`](Self::Unknown).
     pub(crate) fn unknown<'a>(
         what: &'static str,
         name: &str,
@@ -218,8 +216,8 @@ impl BuildProblem {
         Self::Unknown { what, name: name.to_owned(), nearest, known }
     }
 
-    /// Creates an [`Unknown`](Self::Unknown) problem for a full tool name. It suggests tools with this name
-    /// in a namespace, or else similar names, or else lists up to ten.
+    /// Suggests tools with this full name in a namespace, or else similar names, or else lists up to ten,
+    /// as [`Unknown`](Self::Unknown).
     pub(crate) fn unknown_tool<'a>(
         what: &'static str,
         name: &str,
@@ -235,8 +233,8 @@ impl BuildProblem {
         }
     }
 
-    /// Creates an [`Unknown`](Self::Unknown) problem for a name without namespace, which suggests up to
-    /// three tools probably `meant`; `None` without any.
+    /// Suggests up to three tools probably `meant` by a name without namespace, as
+    /// [`Unknown`](Self::Unknown); `None` without any.
     pub(crate) fn bare_name<'a>(
         what: &'static str,
         name: &str,

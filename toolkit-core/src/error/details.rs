@@ -1,9 +1,9 @@
-//! The details of an error, which are private unless the program stores them.
+//! The details of an error, private unless the program stores them.
 
 use super::{ErrorKind, ToolError};
 use serde::{Deserialize, Serialize};
 
-/// The details of an error for the program.
+/// The details for the program.
 #[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "Option<String>", into = "Option<String>")]
 pub(super) struct Details {
@@ -55,7 +55,7 @@ impl From<Details> for Option<String> {
 impl ToolError {
     /// Sets whether the [details](Self::details) are serialized, also those of earlier attempts.
     ///
-    /// The default is `false`: details may contain secrets, and errors are stored with conversations.
+    /// The default is `false`: details may contain secrets, and errors are stored.
     #[must_use]
     pub fn with_stored_details(mut self, stored: bool) -> Self {
         self.0.details.stored = stored && self.0.details.text.is_some();
@@ -76,8 +76,8 @@ impl ToolError {
         error
     }
 
-    /// Returns the details for the program, such as an error with its causes or the message of a panic.
-    /// `{:#}` shows them as well. They are serialized only [on demand](Self::with_stored_details).
+    /// Returns the details for the program, such as the causes or the message of a panic. `{:#}` shows
+    /// them, but they are serialized only [on demand](Self::with_stored_details).
     ///
     /// ```
     /// use toolkit_ai::ToolError;

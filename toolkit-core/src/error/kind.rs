@@ -42,7 +42,7 @@ kinds! {
         InvalidOutput = "invalid_output",
         /// The tool exceeded its time limit.
         TimedOut = "timed_out",
-        /// The call was cancelled before the tool finished.
+        /// The call was cancelled first.
         Cancelled = "cancelled",
         /// The tool panicked.
         Panicked = "panicked",

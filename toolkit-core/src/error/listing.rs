@@ -3,7 +3,7 @@
 use super::Violation;
 use std::fmt::Display;
 
-/// The maximum number of violations or names in one message.
+/// The maximum number of entries listed in a message.
 pub(super) const LISTED: usize = 16;
 
 /// Returns the message for `violations` and the number of further ones.

@@ -1,15 +1,15 @@
-//! Errors for pending calls. Their results come later.
+//! Errors for pending calls, whose results come later.
 
 use super::{ErrorKind, ToolError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
 
-/// The reason why the result of a call comes later.
+/// Why the result of a call comes later.
 ///
 /// A tool or a middleware ends the call with a [`Pending`](ErrorKind::Pending) error. An agent then
-/// interrupts its run until the program provides the decision or the result. Outside of an agent, the model
-/// reads the error's message as an ordinary result.
+/// interrupts its run until the program provides the decision or the result. Elsewhere, the error is an
+/// ordinary result for the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]

@@ -1,4 +1,4 @@
-//! Errors for the model: the failure of one call.
+//! Errors for the model.
 
 use super::details::Details;
 use super::kind::ErrorKind;
@@ -12,7 +12,7 @@ use std::time::Duration;
 /// The prefix of messages created by [`ToolError::retry`].
 const TRY_AGAIN: &str = "Try again: ";
 
-/// The failure of a call: a message for the model, a brief text for the user, and the kind.
+/// The failure of a call: a message for the model, a brief text for the user, the kind.
 ///
 /// Every failure becomes a `ToolError`. A tool may return one itself, to choose the texts.
 ///
@@ -123,7 +123,7 @@ impl ToolError {
         Self::invalid_arguments_and_more(violations, 0)
     }
 
-    /// Creates the error for invalid arguments, with `more` violations beyond those listed.
+    /// Creates the error for invalid arguments, with `more` violations than those listed.
     pub(crate) fn invalid_arguments_and_more(violations: Vec<Violation>, more: usize) -> Self {
         let message = listed(&violations, more);
         let mut error = Self::new(ErrorKind::InvalidArguments, message).with_brief("Invalid arguments");
@@ -184,7 +184,7 @@ impl ToolError {
         Self::failed(format_args!("the program lends no `{type_name}` to its tools"))
     }
 
-    /// Creates an error that asks the model for a corrected call. `hint` says how to correct it.
+    /// Creates an error that asks the model for a corrected call, with a `hint` how.
     ///
     /// ```
     /// use toolkit_ai::{ErrorKind, ToolError};
@@ -206,7 +206,7 @@ impl ToolError {
         Self::new(ErrorKind::InvalidOutput, message).with_brief("Invalid return type")
     }
 
-    /// Creates the error for a tool still running after the time `limit`.
+    /// Creates the error for a tool still running after `limit`.
     ///
     /// ```
     /// use std::time::Duration;
@@ -281,8 +281,8 @@ impl ToolError {
         error
     }
 
-    /// Changes the kind to [`ErrorKind::Exhausted`] after `attempts` failures in a row. The new message
-    /// tells the model to stop calling the tool.
+    /// Changes the kind to [`ErrorKind::Exhausted`] after `attempts` failures in a row, and tells the model
+    /// to stop calling the tool.
     #[must_use]
     pub(crate) fn exhausted(mut self, tool: &str, attempts: u32) -> Self {
         let message = self.message().strip_prefix(TRY_AGAIN).unwrap_or(self.message());
@@ -318,7 +318,7 @@ impl ToolError {
         self.0.retryable
     }
 
-    /// Returns the time until the next call is allowed, if the tool was called too often.
+    /// Returns the time until the next call is allowed, for a tool called too often.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after

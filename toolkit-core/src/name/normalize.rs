@@ -1,5 +1,4 @@
-//! Normalisation of function names and namespaces to snake case, by the rules of the Python library
-//! toolregistry.
+//! Normalisation of names to snake case, by the rules of the Python library toolregistry.
 
 /// Returns a name in snake case, by the rules of the Python library toolregistry.
 ///

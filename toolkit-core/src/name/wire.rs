@@ -1,4 +1,4 @@
-//! Spellings of tool names for providers with stricter naming rules.
+//! Spellings of tool names for providers with stricter rules.
 
 use super::MAX_NAME_LENGTH;
 use crate::schema::__private::{Names, sort_by, sort_names};
@@ -83,7 +83,7 @@ impl NameRule {
             && name.chars().all(|c| self.accepts_char(c))
     }
 
-    /// Returns whether the provider accepts the character `c`, if at all, at the beginning of a name.
+    /// Returns whether a name may begin with `c`, if `c` is accepted at all.
     #[must_use]
     pub fn accepts_first(&self, c: char) -> bool {
         !self.letter_first || c.is_ascii_alphabetic() || c == '_'

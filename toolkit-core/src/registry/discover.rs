@@ -33,7 +33,7 @@ impl Registration {
 
 inventory::collect!(Registration);
 
-/// A rule for discovered tools of the same name.
+/// A rule for discovered tools of one name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum NameClash {
@@ -69,9 +69,9 @@ pub struct Discovery {
 
 setters! { Discovery:
     /// Selects tools by name or tag. Discovery fails if an included name does not exist. A pattern with `*`
-    /// or `?` may match no tool, unless it would match a name without its namespace.
+    /// or `?` may match no tool, unless it would match without namespaces.
     with_filter(filter: ToolFilter) = filter;
-    /// Sets the rule for tools of the same name.
+    /// Sets the rule for tools of one name.
     with_name_clash(name_clash: NameClash) = name_clash;
 }
 
@@ -82,8 +82,8 @@ impl Discovery {
         Self::default()
     }
 
-    /// Selects only the tools in these crates or modules, such as `my_tools::files`. More calls add more.
-    /// Write a crate as in `use`: `my_tools` for the package `my-tools`.
+    /// Selects only the tools in these crates or modules, such as `my_tools::files`. Further calls add
+    /// more. Write a crate as in `use`: `my_tools` for the package `my-tools`.
     #[must_use]
     pub fn in_modules<T: Into<String>>(mut self, modules: impl IntoIterator<Item = T>) -> Self {
         self.modules.extend(modules.into_iter().map(Into::into));
@@ -122,7 +122,7 @@ impl Discovery {
         BuildError::unless_empty(problems)?;
         let mut found: Vec<Selected<'_>> =
             tools.into_iter().filter(|(.., tool)| self.filter.matches(tool.definition())).collect();
-        // The linker's order varies. Sorting makes errors stable.
+        // The linker's order varies; sorting makes errors stable.
         sort_by(&mut found, |one, other| name_and_place(one).cmp(&name_and_place(other)));
         let mut registry = ToolRegistry::new();
         for same in found.chunk_by(|(.., one), (.., other)| one.definition().name == other.definition().name)
@@ -189,8 +189,8 @@ impl ToolRegistry {
     /// Creates a registry of every linked `#[tool]` function, also of dependencies.
     ///
     /// The compiler links a dependency only if the source code mentions it: write `use my_tools as _;`, or
-    /// list its tools with [`tools!`](crate::tools). To select tools, or to handle duplicate names, see
-    /// [`discover_with`](Self::discover_with).
+    /// list its tools with [`tools!`](crate::tools). See [`discover_with`](Self::discover_with) for
+    /// selections and duplicate names.
     ///
     /// # Errors
     /// A name is illegal or duplicate.
@@ -202,7 +202,7 @@ impl ToolRegistry {
     ///
     /// # Errors
     /// A name is illegal, or a duplicate refused by the [`NameClash`] rule. A selected crate or module has
-    /// no tools. No tool has an included name, or a tool is excluded without its namespace.
+    /// no tools. No tool has an included name or namespace, or an included name lacks its namespace.
     pub fn discover_with(discovery: &Discovery) -> Result<Self, BuildError> {
         discovery.select(inventory::iter::<Registration>())
     }

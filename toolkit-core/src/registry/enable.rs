@@ -11,8 +11,8 @@ use std::sync::Arc;
 /// # Enabling and disabling
 ///
 /// A disabled tool is not listed, and a call of it fails with the reason. Rules disable single tools,
-/// namespaces or tags: a rule for a tool precedes one for its namespace, and this one for tags. Rules also
-/// apply to tools registered or replaced later.
+/// namespaces or tags: a rule for a tool overrides one for its namespace, which overrides one for tags.
+/// Rules also apply to tools registered or replaced later.
 ///
 /// ```
 /// use toolkit_ai::{ClosureTool, ToolRegistry};
@@ -83,7 +83,7 @@ impl ToolRegistry {
     /// Disables all tools with matching [tags](TagMatch), with a reason like [`disable`](Self::disable).
     ///
     /// # Errors
-    /// No tool has one of the custom tags.
+    /// A custom tag is on no tool.
     pub fn disable_tags(&mut self, tags: TagMatch, reason: &str) -> Result<(), BuildError> {
         let tags_of_tools = self.all_definitions().flat_map(|definition| &definition.metadata.tags);
         let known = distinct(tags_of_tools.map(ToolTag::as_str));

@@ -57,8 +57,8 @@ impl TagMatch {
 /// permits compares full names, what restricts both. `*` matches any number of characters, `?` exactly one.
 /// All others must be legal in names.
 ///
-/// A filter is refused if an included pattern matches no tool, but would without namespaces: by a
-/// discovery, a new view, or the [check](crate::ToolRegistry::check) of a filtered registry.
+/// An included pattern that would match only without namespaces is refused: by a discovery, a new view, or
+/// the [check](crate::ToolRegistry::check) of a filtered registry.
 ///
 /// ```
 /// use serde_json::json;
@@ -100,14 +100,14 @@ impl ToolFilter {
         self
     }
 
-    /// Passes only tools in one of these namespaces. More calls add more.
+    /// Passes only tools in one of these namespaces. Further calls add more.
     pub fn in_namespaces<T: AsRef<str>>(mut self, namespaces: impl IntoIterator<Item = T>) -> Self {
         let namespaces = namespaces.into_iter().map(|namespace| normalize(namespace.as_ref()));
         self.namespaces.get_or_insert_default().extend(namespaces);
         self
     }
 
-    /// Passes only tools whose full name matches one of these patterns. More calls add more.
+    /// Passes only tools whose full name matches one of these patterns. Further calls add more.
     ///
     /// # Errors
     /// A pattern cannot match a legal tool name.
@@ -137,7 +137,7 @@ impl ToolFilter {
         patterns.filter_map(|pattern| pattern.bare_name("tool", tools)).collect()
     }
 
-    /// Returns a problem for each included name or namespace that no tool has.
+    /// Returns a problem for each unknown included name or namespace.
     pub(super) fn unmatched(&self, tools: &[&ToolName]) -> Vec<BuildProblem> {
         let mut problems = Vec::new();
         for pattern in self.include.iter().flatten() {

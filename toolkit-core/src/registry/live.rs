@@ -20,9 +20,8 @@ use tokio::sync::broadcast;
 /// A shared registry with atomic changes. Clones share the registry.
 ///
 /// Readers take a [snapshot](Self::snapshot) and never wait. A [`change`](Self::change) edits a copy, which
-/// is then checked and published, or discarded after an error. Snapshots in use, such as that of a running
-/// batch, stay as they are. Changes run one after another. One `change` with several edits is cheaper than
-/// several.
+/// is then checked and published, or discarded after an error. Snapshots in use, such as a running batch's,
+/// stay. Changes run one after another. One `change` with several edits is cheaper than several.
 ///
 /// ```
 /// use toolkit_ai::{ClosureTool, LiveRegistry, ToolRegistry};

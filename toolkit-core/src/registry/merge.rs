@@ -23,7 +23,7 @@ impl ToolRegistry {
     /// Adds another registry's tools, and its rules for disabling tools.
     ///
     /// # Errors
-    /// Both have a tool of the same name. The registry is then unchanged.
+    /// Both registries have a tool of one name. The registry is then unchanged.
     pub fn merge(&mut self, other: Self) -> Result<(), BuildError> {
         self.merge_with(other, Collision::Refuse)
     }
@@ -33,14 +33,13 @@ impl ToolRegistry {
     /// Disabled tools, namespaces and tags stay disabled, even if the other registry enables one of their
     /// tools. Of two reasons or time limits, this registry's is kept.
     ///
-    /// State stays with the tools of its registry, in any order of adding and merging. From the state of
-    /// this registry, the other's tools see only values that they
-    /// [require](crate::ToolDefinition::state_needs) and the other registry lacks; no optional ones. If the
-    /// other registry has no state, its tools are treated like tools registered here. State of a
-    /// [run](crate::RunContext::with_state) takes precedence for all tools.
+    /// State stays with the tools of its registry, in any order of adding and merging. From this registry's
+    /// state, the other's tools see only values that they [require](crate::ToolDefinition::state_needs) and
+    /// the other lacks, but no optional ones. If the other has no state, its tools are treated like tools
+    /// registered here. State of a [run](crate::RunContext::with_state) takes precedence for all tools.
     ///
     /// # Errors
-    /// With [`Collision::Refuse`], both have a tool of the same name. The registry is then unchanged.
+    /// With [`Collision::Refuse`], both have a tool of one name. The registry is then unchanged.
     pub fn merge_with(&mut self, other: Self, collision: Collision) -> Result<(), BuildError> {
         let mut merged = self.clone();
         merged.absorb(other, collision);

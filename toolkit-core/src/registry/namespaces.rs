@@ -1,4 +1,4 @@
-//! Namespaces of a registry: moving tools, replacing tools, and splitting a namespace off.
+//! Namespaces of a registry: moving, replacing and splitting off.
 
 use super::{Collision, RegisteredTool, ToolRegistry};
 use crate::definition::{AdaptedTool, Tool, ToolDefinition};

@@ -1,4 +1,4 @@
-//! The state that a program provides to the tools of a registry.
+//! The program's state for the tools of a registry.
 
 use super::ToolRegistry;
 use crate::context::{RunContext, State};
@@ -11,8 +11,8 @@ impl ToolRegistry {
     /// [`ToolContext::state`](crate::ToolContext::state) to find by type.
     ///
     /// For a value in an `Arc`, use [`with_shared_state`](Self::with_shared_state). Tools
-    /// [merged](Self::merge_with) from a registry with its own state find the value only if they require
-    /// its type.
+    /// [merged](Self::merge_with) from a registry with its own state find only values whose type they
+    /// require.
     #[doc(alias("inject", "Extension", "depends"))]
     #[must_use]
     pub fn with_state<T: Send + Sync + 'static>(self, value: T) -> Self {
@@ -30,8 +30,7 @@ impl ToolRegistry {
     /// Declares that the [run](crate::RunContext::with_state) of each call adds state of type `T`.
     ///
     /// Tools can then have a parameter `#[state] user: &User` although the registry has no such value. A
-    /// call fails if its run does not provide it, and an agent [refuses](Self::check_run_state) such a run
-    /// at once.
+    /// call without it in its run fails, and an agent [refuses](Self::check_run_state) such a run at once.
     ///
     /// ```
     /// use toolkit_ai::{ClosureTool, Dispatcher, RunContext, ToolCall, ToolContext, ToolRegistry};
@@ -102,7 +101,7 @@ impl ToolRegistry {
         self.state.as_ref()
     }
 
-    /// Returns the state types that the tool needs but the registry lacks, with the problems to report.
+    /// Returns the state types that the tool needs but the registry lacks, with problems to report.
     /// Optional state is one only inside of a pointer, where the tool would not find it.
     pub(super) fn missing_state<'a>(
         &'a self,

@@ -1,4 +1,4 @@
-//! Cached values of a registry: sorted tools, spellings, rendered definitions, the search index.
+//! Cached values of a registry.
 
 use super::ToolRegistry;
 use crate::definition::{Tool, ToolDefinition};

@@ -1,4 +1,4 @@
-//! From a name to its tool: the one look-up of a call, and single calls by the program.
+//! From a name to its tool, and single calls by the program.
 
 use super::{IntoArguments, ToolRegistry};
 use crate::context::{ContextExtras, ToolContext};
@@ -16,7 +16,7 @@ impl ToolRegistry {
     /// Calls one tool and waits for its output. The arguments are JSON text, or another [`IntoArguments`].
     ///
     /// The call skips all [middleware](crate::middleware), such as permissions, caches and retries. For
-    /// calls with it, or made by a model, use [`Dispatcher::call`](crate::Dispatcher::call) and
+    /// calls with it, or of a model, use [`Dispatcher::call`](crate::Dispatcher::call) and
     /// [`Dispatcher::dispatch`](crate::Dispatcher::dispatch).
     ///
     /// The time limit of the tool applies, or else of the registry.
@@ -88,8 +88,8 @@ impl ToolRegistry {
         ToolContext::of_call(definition.name.clone(), None, None, self.state.clone(), extras)
     }
 
-    /// Finds the tool for a call of `name`, and its arguments. For `call_deferred`, these are the tool
-    /// named in the arguments and that tool's arguments.
+    /// Finds the tool for a call of `name`, and its arguments. `call_deferred` gives the tool named in the
+    /// arguments, and that tool's arguments.
     #[inline]
     pub(crate) fn target(&self, name: &str, text: &str) -> Result<Target<'_>, ToolError> {
         match self.callable(name) {
@@ -147,7 +147,7 @@ impl ToolRegistry {
     }
 }
 
-/// The tool for a call, and the call as this tool gets it.
+/// The tool for a call, and its call.
 pub(crate) struct Target<'r> {
     pub(crate) tool: &'r Arc<dyn Tool>,
     pub(crate) definition: &'r ToolDefinition,
@@ -158,7 +158,6 @@ pub(crate) struct Target<'r> {
 /// What a registry rewrites in a call for the tool.
 #[derive(Default)]
 pub(crate) struct Rewritten {
-    /// The arguments for the tool, if they differ.
     pub(crate) arguments: Option<String>,
     /// The model's spelling of the tool name, if it differs.
     pub(crate) called_as: Option<Box<str>>,

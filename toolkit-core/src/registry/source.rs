@@ -18,8 +18,8 @@ pub enum RegistrySource {
 }
 
 impl RegistrySource {
-    /// Returns a provider's current tools as a fixed registry, for types that implement
-    /// [`IntoRegistrySource`]. The function that takes the source reports duplicate and illegal names.
+    /// Returns a provider's current tools as a fixed registry, for types with [`IntoRegistrySource`]. The
+    /// function that takes the source reports duplicate and illegal names.
     #[must_use]
     pub fn from_provider(provider: impl ToolProvider) -> Self {
         ToolRegistry::recording(ProvidedTool::all(provider)).into_registry_source()
@@ -34,7 +34,6 @@ impl RegistrySource {
         }
     }
 
-    /// Returns a number that increases with each change of the tools.
     #[cfg(feature = "tracing")]
     pub(crate) fn version(&self) -> u64 {
         match self {

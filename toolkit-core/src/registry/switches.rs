@@ -17,8 +17,7 @@ pub(super) struct Switches {
 }
 
 impl Switches {
-    /// Returns the reason why a tool is disabled, if it is. A rule for the tool precedes one for its
-    /// namespace, and this one for tags.
+    /// Returns the reason why a tool is disabled, if it is.
     pub(super) fn reason(&self, definition: &ToolDefinition) -> Option<&Arc<str>> {
         match self.tools.get(definition.name.as_str()) {
             Some(rule) => rule.as_ref(),
@@ -26,7 +25,7 @@ impl Switches {
         }
     }
 
-    /// Returns the reason for disabling the tool's namespace or tags, if any, without a rule for the tool.
+    /// Returns the reason for disabling the tool's namespace or tags, if any. Ignores a rule for the tool.
     pub(super) fn broad_reason(&self, definition: &ToolDefinition) -> Option<&Arc<str>> {
         if let Some(namespace) = definition.name.namespace()
             && let Some(reason) = self.namespaces.get(namespace)
@@ -74,8 +73,8 @@ impl Switches {
         }
     }
 
-    /// Returns whether no rule disables `name`, or its own rule enables it. Without an own rule, a broad
-    /// rule may disable one of the `tools` called so.
+    /// Returns whether a rule of its own enables a tool, or no rule disables it. `tools` are those called
+    /// `name`.
     fn is_exempt(&self, name: &str, tools: &[&ToolDefinition]) -> bool {
         if self.tools.contains_key(name) {
             return true;

@@ -1,4 +1,4 @@
-//! The tools of a changing source in a live registry.
+//! The tools of a changing source.
 
 use super::{LiveRegistry, ToolRegistry};
 use crate::definition::Tool;

@@ -1,4 +1,4 @@
-//! Tool search over the tools of a registry, by programs and by models.
+//! Tool search over the tools of a registry.
 
 use super::ToolRegistry;
 use super::render::RenderCache;
@@ -8,8 +8,8 @@ use crate::search::{CALL_DEFERRED, DeferredCall, SEARCH_TOOLS, SearchOptions, To
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Tool search that is on. Both functions are reached from here only, so that a program without it contains
-/// neither the index nor the search tools.
+/// Tool search that is on. Only this reaches both functions, so that a program without it contains neither
+/// index nor search tools.
 #[derive(Clone)]
 pub(super) struct ToolSearch {
     options: Arc<SearchOptions>,
@@ -23,7 +23,7 @@ type Resolved<'r> = Result<(&'r Arc<dyn Tool>, Cow<'static, str>), ToolError>;
 /// # Tool search
 ///
 /// Hundreds of tools in a request cost tokens and lead to worse choices. With tool search on, the
-/// definitions omit tools marked [`defer`](crate::ToolMetadata::defer). The model finds these with
+/// definitions omit [deferred](crate::ToolMetadata::defer) tools. The model finds these with
 /// `discover_tools` and calls them with `call_deferred`, or by name.
 ///
 /// Such a call is a call of the target tool, with its time limit, permissions, middleware and ordering.
@@ -60,7 +60,7 @@ impl ToolRegistry {
     /// Turns tool search on: adds `discover_tools` and `call_deferred`, and leaves deferred tools out of
     /// [definitions](Self::definitions).
     ///
-    /// Both are built on first use, from the tools callable at that time. [`iter`](Self::iter) and
+    /// Both are built on first use, from the tools callable then. [`iter`](Self::iter) and
     /// [`len`](Self::len) do not include them. No other tool may have their names.
     #[must_use]
     pub fn with_tool_search(mut self) -> Self {
@@ -78,7 +78,7 @@ impl ToolRegistry {
         self.cache = self.cache.renewed();
     }
 
-    /// Turns tool search off: definitions list all tools again.
+    /// Turns tool search off.
     pub fn disable_tool_search(&mut self) {
         self.search = None;
         self.cache = self.cache.renewed();

@@ -1,4 +1,4 @@
-//! Views of a registry: selections of tools, with other names, metadata and arguments.
+//! Views of a registry: its tools with other names, metadata and arguments.
 
 use super::namespaces::inside;
 use super::switches::Switches;
@@ -127,8 +127,8 @@ impl RegistryView {
         self.step(Step::Adapt(None, Arc::new(change)))
     }
 
-    /// Applies the steps to all tools of `registry`. A tool whose step fails or whose new name is taken is
-    /// left out, and a problem recorded.
+    /// Applies the steps to all tools of `registry`. A tool with a failed step or a taken name is left out,
+    /// and a problem recorded.
     fn project(&self, registry: &ToolRegistry) -> ToolRegistry {
         let mut shown = registry.subset(|_| false);
         // Namespace and tag rules refer to the original names, so each disabled tool gets a rule for the

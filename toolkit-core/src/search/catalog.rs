@@ -45,8 +45,8 @@ impl Catalog {
 
     /// Returns the list of deferred tools for the description of `discover_tools`, possibly empty.
     ///
-    /// Each has a line with its search hint or first sentence. If the list exceeds the options' limits, it
-    /// has the namespaces instead, with their numbers of tools.
+    /// Each has a line with its search hint or first sentence. Beyond the options' limits, the list has the
+    /// namespaces instead, with their numbers of tools.
     pub(super) fn list(&self) -> String {
         let deferred: Vec<&ToolDefinition> =
             self.index.tools().map(Tool::definition).filter(|tool| tool.metadata.defer).collect();

@@ -1,4 +1,4 @@
-//! Conversion of a `call_deferred` call into a call of the target tool.
+//! Conversion of a `call_deferred` call into a call of its target.
 
 use crate::args::{ObjectText, given_twice};
 use crate::definition::{CALL_REASON, Tool, ToolDefinition, asks_for_call_reason};
@@ -8,7 +8,7 @@ use serde_json::Value;
 /// The argument with the name of the target tool.
 pub(super) const TARGET: &str = "_target_tool";
 
-/// The argument with an object of the target's arguments. Many models nest them so, as other protocols do.
+/// The argument with an object of the target's arguments, as many models nest them.
 const NESTED: &str = "arguments";
 
 /// The call of a target tool, parsed from `call_deferred`.
@@ -19,7 +19,6 @@ pub(crate) struct DeferredCall {
     members: Vec<Member>,
 }
 
-/// A name, and the JSON text of its value.
 type Member = (String, String);
 
 impl DeferredCall {
@@ -80,7 +79,6 @@ fn has_parameter(definition: &ToolDefinition, name: &str) -> bool {
     properties.is_some_and(|own| own.contains_key(name)) || definition.parameter_named(name).is_some()
 }
 
-/// Returns the members of a JSON object, in the order of the text.
 fn members(text: &str) -> Result<Vec<Member>, ToolError> {
     let object = ObjectText::read(text)?;
     let members = object.members()?.into_iter();

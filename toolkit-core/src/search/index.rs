@@ -1,4 +1,4 @@
-//! The search index: the words of all tools, and the BM25F ranking of tools for a query.
+//! The search index: the words of all tools, ranked for a query by BM25F.
 
 use super::options::{FIELDS, SearchOptions};
 use super::stem::is_stop_word;
@@ -13,13 +13,12 @@ use std::sync::Arc;
 const NAME: usize = 0;
 const REST: usize = 5;
 
-/// Term saturation (`k1`) and length normalisation (`b`): the usual values of BM25.
+/// Term saturation (`k1`) and length normalisation (`b`): usual values of BM25.
 const SATURATION: f64 = 1.2;
 const LENGTH: f64 = 0.75;
 
-/// The exponent of the coverage of a query. It is small, so that a tool with all words of the query
-/// precedes tools with one frequent word, but a long query with words of another subject still finds a tool
-/// that has few of them.
+/// The exponent of the coverage of a query. It is small: a tool with all words of the query precedes tools
+/// with one frequent word, but a long query still finds a tool that has few of its words.
 const COVERAGE: f64 = 0.25;
 
 /// The maximum number of different words looked up in a query.
@@ -103,7 +102,6 @@ impl Index {
         self.entries.get(at)
     }
 
-    /// Returns the tools, sorted by name.
     pub(super) fn tools(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         self.entries.iter().map(|entry| &entry.tool)
     }
@@ -199,7 +197,6 @@ impl Index {
     }
 }
 
-/// A word of the query.
 #[derive(Default)]
 struct Wanted {
     word: u64,

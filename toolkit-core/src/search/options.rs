@@ -1,11 +1,11 @@
-//! Ranking weights and limits of a tool search.
+//! Ranking weights and limits.
 
 /// The number of fields: name, first sentence of the description, tags, parameters, search hint, and the
 /// rest of the description.
 pub(super) const FIELDS: usize = 6;
 
-/// The weight of the rest of a description, relative to its first sentence. It often explains conditions
-/// and permissions in words that many tools have.
+/// The weight of the rest of a description, relative to its first sentence. The rest often explains
+/// conditions in words that many tools have.
 const REST_WEIGHT: f64 = 0.4;
 
 settings! {
@@ -32,9 +32,9 @@ settings! {
         /// The maximum number of tools listed in the description of `discover_tools`; 50 by default. If
         /// more are deferred, it lists the namespaces with their numbers of tools.
         max_listed: usize = 50, with_max_listed(usize);
-        /// The maximum size of this list, in tokens; 2,000 by default. It is in every request. The estimate
-        /// is one token for four ASCII characters or one other character. Descriptions over 200 characters
-        /// are cut.
+        /// The maximum size of the list in the description of `discover_tools`, in tokens; 2,000 by
+        /// default. Every request contains it. The estimate is one token for four ASCII characters or one
+        /// other character. Descriptions over 200 characters are cut.
         max_list_tokens: usize = 2_000, with_max_list_tokens(usize);
     }
 }
@@ -46,8 +46,8 @@ settings! {
     pub struct SearchWeights {
         /// The weight of words in the name; 3 by default.
         name: f64 = 3.0, with_name(f64);
-        /// The weight of words in the first sentence of the description; 2 by default. The rest of the
-        /// description has two fifths of it.
+        /// The weight of words in the description's first sentence; 2 by default. The rest has two fifths
+        /// of it.
         description: f64 = 2.0, with_description(f64);
         /// The weight of words in the tags; 1.5 by default.
         tags: f64 = 1.5, with_tags(f64);

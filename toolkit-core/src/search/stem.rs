@@ -1,4 +1,4 @@
-//! Stems: what the English forms of a word have in common, for comparison in a tool search.
+//! Stems: what the English forms of a word have in common.
 
 /// Endings of verbs and their nouns. A word loses at most one.
 const ENDINGS: [&str; 5] = ["ing", "ed", "er", "ion", "or"];

@@ -1,4 +1,4 @@
-//! The two search tools: `discover_tools` for finding deferred tools, and `call_deferred` for calling them.
+//! The two search tools: `discover_tools` and `call_deferred`.
 
 use super::catalog::Catalog;
 use super::deferred::{DeferredCall, TARGET};
@@ -39,7 +39,6 @@ impl Tool for SearchTool {
     }
 }
 
-/// Returns both search tools, sorted by name.
 pub(crate) fn search_tools(catalog: &Arc<Catalog>) -> [Arc<dyn Tool>; 2] {
     let about = format!(
         "Calls a tool that is not in your list. Find it with {DISCOVER_TOOLS} first; then give its name as \
@@ -116,7 +115,6 @@ struct Found<'a> {
     parameters: Option<Value>,
 }
 
-/// Runs `discover_tools`.
 fn discover_tools(catalog: &Catalog, arguments: &str) -> Result<ToolOutput, ToolError> {
     let arguments = parse_value(arguments)?;
     let query = arguments.get("query").and_then(Value::as_str).unwrap_or_default();
@@ -152,7 +150,6 @@ fn target<'a>(catalog: &'a Catalog, arguments: &str) -> Result<(&'a Arc<dyn Tool
     Ok((tool, arguments))
 }
 
-/// Checks a call of `call_deferred` as a call of its target.
 fn check_target(catalog: &Catalog, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
     let (tool, arguments) = target(catalog, arguments)?;
     check(&**tool, &arguments, context)

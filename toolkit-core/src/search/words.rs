@@ -74,8 +74,8 @@ impl Word {
         (self.ends_small, self.ends_capital) = (false, false);
     }
 
-    /// Passes `c` and the next character to `take` as one word, or `c` alone if there is none and no
-    /// previous pair has `c`.
+    /// Passes `c` and the next character to `take` as one word, or else `c` alone, unless the previous pair
+    /// has it.
     fn pair(&mut self, c: char, next: Option<char>, take: &mut dyn FnMut(&str)) {
         let has_been_taken = mem::replace(&mut self.in_pairs, next.is_some());
         if next.is_some() || !has_been_taken {

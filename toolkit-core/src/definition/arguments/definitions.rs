@@ -1,4 +1,4 @@
-//! References and definitions (`$ref`, `$defs`) in a transformed schema.
+//! References and definitions (`$ref`, `$defs`) after transforms.
 
 use crate::schema::keyword::each_subschema;
 use serde_json::{Map, Value};
@@ -51,7 +51,7 @@ pub(super) fn redirect(
     }
 }
 
-/// Splits a reference such as `#/properties/a/items` into the property name and the rest of the pointer.
+/// Splits a reference such as `#/properties/a/items` after the property name.
 fn property_reference(reference: &str) -> Option<(String, &str)> {
     let path = reference.strip_prefix("#/properties/")?;
     let (name, rest) = path.split_at(path.find('/').unwrap_or(path.len()));

@@ -1,4 +1,4 @@
-//! Translation of errors about arguments into the names known to the model.
+//! Translation of errors into the model's argument names.
 
 use super::super::ArgumentTransform;
 use super::Arguments;

@@ -1,4 +1,4 @@
-//! Helpers for the subschemas of an arguments object, including the targets of references.
+//! Subschemas of an arguments object, including the targets of references.
 
 use crate::schema::keyword::Role;
 use crate::schema::keyword::subschemas;
@@ -38,7 +38,7 @@ pub(super) fn is_required(root: &Value, name: &str) -> bool {
     required
 }
 
-/// Returns whether the schema explicitly accepts arguments of any name, or of any matching a pattern.
+/// Returns whether the schema explicitly accepts any name, or any that matches a pattern.
 pub(super) fn takes_any_name(root: &Value) -> bool {
     let keywords = ["additionalProperties", "unevaluatedProperties", "patternProperties"];
     let mut found = false;

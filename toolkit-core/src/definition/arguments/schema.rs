@@ -6,10 +6,8 @@ use super::definitions::{forget_unused, redirect};
 use super::parts::{MOST_REFERENCES, each_part, strings, target};
 use serde_json::{Map, Value};
 
-/// Returns the schema of the transformed arguments.
-///
-/// # Errors
-/// A condition of the schema mentions a changed argument. The error has its name and a message.
+/// Returns the schema of the transformed arguments. Fails with an argument name and a message if a
+/// condition mentions a changed argument.
 pub(super) fn transformed(root: &Value, changes: &Changes) -> Result<Value, (String, String)> {
     let Value::Object(keywords) = root else { return Ok(root.clone()) };
     let view = View { root, changes };
@@ -102,8 +100,7 @@ impl View<'_> {
         Ok(shown)
     }
 
-    /// # Errors
-    /// A condition mentions an argument with an accepted transform, so its meaning for the model is
+    /// Fails if a condition mentions an argument with an accepted transform: its meaning for the model is
     /// unclear.
     fn unless_mentioned(
         &self,
@@ -129,8 +126,7 @@ impl View<'_> {
 
     /// Replaces a `$ref` by its target if this mentions a transformed argument.
     ///
-    /// The definition stays, because other objects may share it. Also returns the number of references left
-    /// to follow.
+    /// The definition stays, as other objects may share it. Also returns the references left to follow.
     fn followed(&self, mut schema: Map<String, Value>, references: usize) -> (Map<String, Value>, usize) {
         let Some(left) = references.checked_sub(1) else { return (schema, references) };
         match target(self.root, &schema) {

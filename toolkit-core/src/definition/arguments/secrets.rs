@@ -1,9 +1,8 @@
-//! Redaction: hidden argument values are removed from the texts about a call.
+//! Redaction of hidden argument values in the texts about a call.
 
 use crate::schema::__private::{quoted, sort_by};
 use serde_json::Value;
 
-/// The text shown in place of a hidden value.
 const HIDDEN: &str = "[hidden]";
 
 /// The minimum length, in characters, of a hidden string.

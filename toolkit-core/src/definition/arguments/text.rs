@@ -1,4 +1,4 @@
-//! Translation of the arguments' JSON text from the model's names to the tool's names.
+//! Translation of the arguments' text from the model's names to the tool's.
 
 use super::super::argument::Supply;
 use super::super::rewriting::Rewriting;
@@ -55,11 +55,8 @@ impl Arguments {
             .map_err(|error| self.translated(error).map_texts(&|text| secrets.redact(text)))
     }
 
-    /// Renames the arguments to the tool's names and adds the program's values. All else stays as the model
-    /// wrote it.
-    ///
-    /// # Errors
-    /// The arguments are no JSON object, the model uses a hidden name, or the computation of a value fails.
+    /// Renames the arguments to the tool's names and adds the program's values. All else stays as written.
+    /// Fails if the arguments are no JSON object, the model uses a hidden name, or a computation fails.
     fn rewrite(&self, arguments: &str, context: &ToolContext) -> Result<(String, Secrets), ToolError> {
         let object = ObjectText::read(arguments)?;
         let members = object.members()?;

@@ -1,4 +1,4 @@
-//! Tests that arguments are accepted exactly if the validator accepts them, and that each refusal has a reason.
+//! Tests that exactly the arguments accepted by the validator are accepted, and each refusal has a reason.
 
 use super::*;
 use crate::error::ErrorKind;

@@ -1,4 +1,4 @@
-//! Tests of discovery over registrations of several crates.
+//! Tests of discovery over several crates.
 
 use super::*;
 use crate::definition::{Function, ToolCell, ToolFuture, ToolTag};
@@ -15,7 +15,7 @@ fn long() -> FunctionTool {
     function.tool(&ToolCell::new())
 }
 
-/// The macro checks the name and the namespace separately, but not the joined length.
+/// The macro does not check the joined length.
 #[test]
 fn a_qualified_name_beyond_the_limit_is_refused_at_registration() {
     let error = ToolRegistry::from_tools([long()]).unwrap_err();
@@ -111,7 +111,7 @@ proptest! {
         }
     }
 
-    /// A discovery selects exactly the described tools, in any order of registrations.
+    /// A discovery selects exactly the described tools, in any order.
     #[test]
     fn a_discovery_selects_by_crate_module_and_filter(
         registered in proptest::collection::btree_set((0..MODULES.len(), 0..FUNCTIONS.len()), 0..8),

@@ -1,4 +1,4 @@
-//! The changes of a live registry, as a stream of events.
+//! A live registry's changes, as a stream of events.
 
 use crate::events::EventReceiver;
 use crate::name::ToolName;
@@ -6,7 +6,7 @@ use crate::registry::{RegisteredTool, ToolRegistry};
 use crate::schema::{Compatibility, SchemaDiff};
 use std::sync::Arc;
 
-/// The number of events buffered for slow listeners.
+/// The number of buffered events for slow listeners.
 pub(super) const EVENTS_KEPT: usize = 256;
 
 /// One change of a [live registry](super::LiveRegistry).
@@ -17,6 +17,7 @@ pub struct RegistryEvent {
     pub version: u64,
     /// The name of the changed tool.
     pub tool: ToolName,
+    /// The kind of change.
     pub change: RegistryChange,
 }
 
@@ -48,7 +49,7 @@ pub enum RegistryChange {
     },
 }
 
-/// Returns the changes between two states of a registry, removed tools first, each part sorted by name.
+/// Returns the changes between two states, removed tools first, each part sorted by name.
 pub(super) fn changes(version: u64, before: &ToolRegistry, after: &ToolRegistry) -> Vec<RegistryEvent> {
     let mut changes = Vec::new();
     let event = |tool: &ToolName, change| RegistryEvent { version, tool: tool.clone(), change };
