@@ -80,7 +80,7 @@ impl ToolName {
     /// Creates a name without a namespace.
     ///
     /// # Errors
-    /// The name is illegal. The error has a legal one.
+    /// The name is illegal; the error suggests a legal one.
     pub fn new(name: &str) -> Result<Self, NameError> {
         Self::from_parts(name, None, name)
     }
@@ -306,7 +306,7 @@ fn normalized_namespace(namespace: &str) -> Result<String, NameError> {
 /// Checks if `name` is legal by [`NameRule::TOOL_NAMES`].
 ///
 /// # Errors
-/// `name` is illegal. The error has a legal suggestion.
+/// `name` is illegal; the error suggests a legal one.
 pub fn check_name(name: &str) -> Result<(), NameError> {
     if NameRule::TOOL_NAMES.accepts(name) { Ok(()) } else { Err(NameError::name(name)) }
 }

@@ -58,7 +58,7 @@ impl DynamicTool {
     /// The handler returns a value with [`IntoToolOutput`](crate::IntoToolOutput), or a future of one.
     ///
     /// # Errors
-    /// The name is illegal, or the schema has faults, all listed.
+    /// The name is illegal, or the schema has faults; the error lists all.
     #[track_caller]
     pub fn new<F, Return, Kind>(
         name: &str,
@@ -90,7 +90,7 @@ impl DynamicTool {
     /// ```
     ///
     /// # Errors
-    /// The name is illegal, or the schema has faults, all listed.
+    /// The name is illegal, or the schema has faults; the error lists all.
     #[track_caller]
     pub fn new_with_context<F, Return, Kind>(
         name: &str,
@@ -136,7 +136,7 @@ impl DynamicTool {
     /// Sets the [output schema](ToolDefinition::output_schema). Outputs are not validated.
     ///
     /// # Errors
-    /// The schema has faults, all listed.
+    /// The schema has faults; the error lists all.
     #[track_caller]
     pub fn with_output_schema(mut self, schema: Value) -> Result<Self, BuildError> {
         let definition = self.definition_mut();

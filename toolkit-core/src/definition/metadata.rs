@@ -11,7 +11,8 @@ use std::time::Duration;
 settings! {
     /// The settings of a tool, hidden from the model.
     ///
-    /// Every option of `#[tool(…)]` has a builder method. Hints are yes, no, or unknown (`None`).
+    /// Every option of `#[tool(…)]` has a builder method. Hints such as `read_only` are yes, no, or unknown
+    /// (`None`).
     ///
     /// ```
     /// use toolkit_ai::{ToolMetadata, ToolTag};

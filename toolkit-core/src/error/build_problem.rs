@@ -202,7 +202,7 @@ impl BuildProblem {
         Self::Tool { tool: tool.to_string(), defined_at, fault }
     }
 
-    /// Suggests similar `known` names for `name`, or else lists up to ten, as [`Unknown`](Self::Unknown).
+    /// Creates an [`Unknown`](Self::Unknown) problem with similar `known` names, or else up to ten.
     pub(crate) fn unknown<'a>(
         what: &'static str,
         name: &str,
@@ -216,8 +216,8 @@ impl BuildProblem {
         Self::Unknown { what, name: name.to_owned(), nearest, known }
     }
 
-    /// Suggests tools with this full name in a namespace, or else similar names, or else lists up to ten,
-    /// as [`Unknown`](Self::Unknown).
+    /// Creates an [`Unknown`](Self::Unknown) problem for a full tool name, with tools of this name in a
+    /// namespace, or else similar names, or else up to ten.
     pub(crate) fn unknown_tool<'a>(
         what: &'static str,
         name: &str,
@@ -233,8 +233,8 @@ impl BuildProblem {
         }
     }
 
-    /// Suggests up to three tools probably `meant` by a name without namespace, as
-    /// [`Unknown`](Self::Unknown); `None` without any.
+    /// Creates an [`Unknown`](Self::Unknown) problem for a name without namespace, with up to three tools
+    /// probably `meant`, if any.
     pub(crate) fn bare_name<'a>(
         what: &'static str,
         name: &str,

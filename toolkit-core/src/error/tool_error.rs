@@ -45,7 +45,6 @@ pub(super) struct Repr {
     retryable: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) earlier: Vec<ToolError>,
-    /// The reason why the result comes later, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) pending: Option<Box<Pending>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -123,7 +122,7 @@ impl ToolError {
         Self::invalid_arguments_and_more(violations, 0)
     }
 
-    /// Creates the error for invalid arguments, with `more` violations than those listed.
+    /// Creates the error for invalid arguments, with `more` violations beyond `violations`.
     pub(crate) fn invalid_arguments_and_more(violations: Vec<Violation>, more: usize) -> Self {
         let message = listed(&violations, more);
         let mut error = Self::new(ErrorKind::InvalidArguments, message).with_brief("Invalid arguments");
@@ -184,7 +183,7 @@ impl ToolError {
         Self::failed(format_args!("the program lends no `{type_name}` to its tools"))
     }
 
-    /// Creates an error that asks the model for a corrected call, with a `hint` how.
+    /// Creates an error that asks the model to correct the call as `hint` says.
     ///
     /// ```
     /// use toolkit_ai::{ErrorKind, ToolError};

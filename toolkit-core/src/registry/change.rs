@@ -21,7 +21,7 @@ impl ToolRegistry {
         Ok(tool)
     }
 
-    /// Replaces the tool of the same name with `tool`, and returns it.
+    /// Replaces the tool of the same name with `tool`, and returns the old one.
     ///
     /// # Errors
     /// No tool has this name.

@@ -21,7 +21,7 @@ use tokio::sync::broadcast;
 ///
 /// Readers take a [snapshot](Self::snapshot) and never wait. A [`change`](Self::change) edits a copy, which
 /// is then checked and published, or discarded after an error. Snapshots in use, such as a running batch's,
-/// stay. Changes run one after another. One `change` with several edits is cheaper than several.
+/// stay unchanged. Changes run one after another. One `change` with several edits is cheaper than several.
 ///
 /// ```
 /// use toolkit_ai::{ClosureTool, LiveRegistry, ToolRegistry};

@@ -176,7 +176,6 @@ pub(super) fn inside(name: &ToolName, namespace: &str, separator: Separator) -> 
     ToolName::qualified(namespace, method, separator)
 }
 
-/// Returns `tool` under `name`.
 fn under(tool: &Arc<dyn Tool>, name: &ToolName) -> Arc<dyn Tool> {
     if tool.definition().name == *name {
         return tool.clone();

@@ -102,7 +102,7 @@ impl ToolRegistry {
     }
 
     /// Returns the state types that the tool needs but the registry lacks, with problems to report.
-    /// Optional state is one only inside of a pointer, where the tool would not find it.
+    /// Optional state is a problem only inside of a pointer, where the tool would not find it.
     pub(super) fn missing_state<'a>(
         &'a self,
         definition: &'a ToolDefinition,

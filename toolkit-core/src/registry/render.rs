@@ -58,7 +58,6 @@ impl<F: ToolFormat> Rendering<F> {
     }
 }
 
-/// A [`Rendering`] in any format.
 trait AnyRendering: Any + Send + Sync {
     fn replaces(&self, other: &dyn AnyRendering) -> bool;
 }

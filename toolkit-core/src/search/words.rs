@@ -85,7 +85,6 @@ impl Word {
     }
 }
 
-/// Returns whether a script has no spaces between words.
 fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{3040}'..='\u{30FF}' // Hiragana, Katakana
