@@ -44,38 +44,37 @@ use tokio_util::sync::CancellationToken;
 
 /// Runs the calls of a model.
 ///
-/// The calls of a batch run concurrently, on several worker threads in parallel. Each call has exactly one
-/// [`ToolResult`], even if the tool is unknown, the arguments are invalid, or the call fails, panics, times
-/// out or is cancelled. A failed call does not disturb the other calls.
+/// The calls of a batch run concurrently, on several worker threads. Each call has exactly one
+/// [`ToolResult`], even if it fails, panics, times out or is cancelled. A failed call does not disturb the
+/// others.
 ///
 /// Without a tokio runtime, [`dispatch`](Self::dispatch) runs the calls one after another. Batches, time
-/// limits, retries and blocking tools need a runtime. Time limits and retries also need the timer of the runtime
-/// ([`enable_time`](tokio::runtime::Builder::enable_time)): without it, a limited call that waits or runs on
-/// the blocking pool ends with an error of the kind [`Panicked`](crate::ErrorKind::Panicked). Clones are
-/// cheap and share permits.
+/// limits, retries and blocking tools need a runtime. Time limits and retries also need its timer
+/// ([`enable_time`](tokio::runtime::Builder::enable_time)): without it, a limited call that waits or runs
+/// on the blocking pool ends with an error of the kind [`Panicked`](crate::ErrorKind::Panicked). Clones
+/// are cheap and share permits.
 ///
-/// Failed calls are repeated up to the tool's number of [`retries`](crate::ToolMetadata::retries), by the rules of
-/// [`Retry`](crate::middleware::Retry).
+/// Failed calls are repeated up to the tool's number of [`retries`](crate::ToolMetadata::retries), by the
+/// rules of [`Retry`](crate::middleware::Retry).
 ///
-/// The time limit of a call is the limit of the tool. If the tool has no limit, the limit of the dispatcher
-/// applies. If the dispatcher has no limit either, the limit of the registry applies. A limit of
-/// `Duration::MAX` means no limit, and the limits after it in this order do not apply. The [hard
-/// limit](Self::with_hard_limit) caps all these limits. The time counts from the start of the tool.
+/// The time limit of a call is the limit of the tool, or else of the dispatcher, or else of the registry.
+/// A limit of `Duration::MAX` means no limit. The [hard limit](Self::with_hard_limit) caps all of them.
+/// The time counts from the start of the tool.
 ///
-/// A synchronous tool cannot be interrupted: it ends when it returns. A tool marked as
-/// [`blocking`](crate::ToolMetadata::blocking) runs on a separate thread. If such a call is abandoned, its
-/// result is available at once, while the thread runs to its end and keeps the permits.
+/// A synchronous tool cannot be interrupted. A tool marked as [`blocking`](crate::ToolMetadata::blocking)
+/// runs on a separate thread. If such a call is abandoned, its result is available at once, while the
+/// thread runs to its end and keeps the permits.
 ///
 /// # Order and concurrency
 ///
-/// Calls of an [`exclusive`](crate::ToolMetadata::exclusive) tool run one after another. So do calls in one
-/// [`lane`](crate::ToolMetadata::lane), for example all calls with the same `path` argument. Within a batch,
-/// they run in the order of the batch.
+/// Calls of an [`exclusive`](crate::ToolMetadata::exclusive) tool run one after another. So do calls in
+/// one [`lane`](crate::ToolMetadata::lane), for example all calls with the same `path` argument. Within a
+/// batch, they run in the order of the batch.
 ///
-/// A tool runs at most [`max_concurrency`](crate::ToolMetadata::max_concurrency) calls at once, and all tools
-/// together run at most [`with_max_concurrency`](Self::with_max_concurrency) calls. These limits hold for all
-/// batches of a dispatcher and its clones, and batches take turns. If a tool dispatches calls through the
-/// same dispatcher, its call keeps its own permit while the nested calls wait for theirs.
+/// A tool runs at most [`max_concurrency`](crate::ToolMetadata::max_concurrency) calls at once, and all
+/// tools together run at most [`with_max_concurrency`](Self::with_max_concurrency) calls. These limits
+/// hold for all batches of a dispatcher and its clones, and batches take turns. If a tool dispatches calls
+/// through the same dispatcher, its call keeps its own permit while the nested calls wait for theirs.
 ///
 /// ```
 /// use toolkit_ai::{Dispatcher, ToolCall, ToolRegistry};
@@ -98,18 +97,19 @@ pub struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// Creates a dispatcher for the tools of a registry, or for a list of tools. If the registry is
-    /// [live](crate::LiveRegistry), each batch takes a snapshot of its tools.
+    /// Creates a dispatcher for the tools of a registry, or for a list of tools.
+    ///
+    /// If the registry is [live](crate::LiveRegistry), each batch takes a snapshot of its tools.
     ///
     /// # Errors
-    /// [`BuildError`] with every [collision](ToolRegistry::check) and every [state](ToolRegistry::with_state)
-    /// that a tool requires and the registry lacks.
+    /// [`BuildError`] with every [collision](ToolRegistry::check), and with every
+    /// [state](ToolRegistry::with_state) that a tool requires and the registry lacks.
     pub fn new(registry: impl IntoRegistrySource) -> Result<Self, BuildError> {
         Self { registry: ToolRegistry::new().into_registry_source(), settings: Arc::default(), run: None }
             .with_registry(registry)
     }
 
-    /// Replaces the registry. The settings stay unchanged, and permits are still shared with clones.
+    /// Replaces the registry; settings stay, and clones still share permits.
     ///
     /// # Errors
     /// The same errors as [`new`](Self::new).
@@ -121,8 +121,10 @@ impl Dispatcher {
         Ok(dispatcher.with(|settings| (settings.is_live, settings.warned) = (is_live, Warned::default())))
     }
 
-    /// Replaces the registry by one made of the current tools. In contrast to [`with_registry`](Self::with_registry), a
-    /// dispatcher for a live registry remains one: its rules may select no tool for now.
+    /// Replaces the registry by one made of the current tools.
+    ///
+    /// In contrast to [`with_registry`](Self::with_registry), a dispatcher for a live registry remains
+    /// one: its rules may select no tool for now.
     ///
     /// # Errors
     /// The same errors as [`new`](Self::new).
@@ -138,7 +140,7 @@ impl Dispatcher {
         self
     }
 
-    /// Sets the time limit for calls of tools without a time limit of their own.
+    /// Sets the time limit for tools without one of their own.
     pub fn with_timeout(self, limit: Duration) -> Self {
         self.with(|settings| settings.timeout = Some(limit))
     }
@@ -148,13 +150,13 @@ impl Dispatcher {
         self.with(|settings| settings.hard_limit = Some(limit))
     }
 
-    /// Sets the maximum number of calls running at the same time. A maximum of zero counts as one.
+    /// Sets the maximum number of calls running at once. Zero counts as one.
     pub fn with_max_concurrency(self, calls: usize) -> Self {
         self.with(|settings| settings.max_concurrency = Some(calls))
     }
 
-    /// Adds a [`Middleware`]. The first middleware added is the outermost: it receives each call first and its result
-    /// last.
+    /// Adds a [`Middleware`]. The first one added is the outermost: it receives each call first and its
+    /// result last.
     ///
     /// [`check`](Self::check) finds permissions that name no tool of the registry. They refuse all calls.
     pub fn with_middleware(self, middleware: impl Middleware) -> Self {
@@ -170,7 +172,7 @@ impl Dispatcher {
         self.registry.snapshot()
     }
 
-    /// Returns the source of the tools: the fixed or live registry of the dispatcher.
+    /// Returns the source of the tools, a fixed or live registry.
     #[must_use]
     pub fn source(&self) -> &RegistrySource {
         &self.registry
@@ -188,8 +190,9 @@ impl Dispatcher {
         valid.map_err(|error| self.settings.failure(&call.name, error))
     }
 
-    /// Runs one call of the program, with all middleware, and returns its output. The arguments are JSON text, or a value
-    /// of another type with [`IntoArguments`].
+    /// Runs one call of the program, with all middleware, and returns its output.
+    ///
+    /// The arguments are JSON text, or a value of another type with [`IntoArguments`].
     ///
     /// ```
     /// use toolkit_ai::{ClosureTool, Dispatcher, ErrorKind};
@@ -225,14 +228,14 @@ impl Dispatcher {
         &self,
         calls: impl IntoIterator<Item = ToolCall>,
     ) -> impl Future<Output = Vec<ToolResult>> {
-        // Not an `async fn`, because that would wrap the future in another future.
+        // An `async fn` would wrap the future in another future.
         self.run(calls, None)
     }
 
-    /// Runs the calls concurrently and stops them when `cancellation` is cancelled. If a call has not ended
-    /// by then, the result of the call is an error of the kind [`Cancelled`](crate::ErrorKind::Cancelled).
+    /// Runs the calls concurrently until `cancellation` is cancelled.
     ///
-    /// To cancel single calls, use a [`batch`](Self::batch).
+    /// A call that has not ended by then has a result with an error of the kind
+    /// [`Cancelled`](crate::ErrorKind::Cancelled). To cancel single calls, use a [`batch`](Self::batch).
     ///
     /// ```
     /// use toolkit_ai::{CancellationToken, Dispatcher, ErrorKind, ClosureTool, ToolCall, ToolRegistry};
@@ -268,7 +271,7 @@ impl Dispatcher {
         self.dispatch_in(&self.snapshot(), call, cancellation).await
     }
 
-    /// Runs one call with the tools of `registry`, a snapshot in which the program has looked at the tool.
+    /// Runs one call with the tools of `registry`, the snapshot in which the program found the tool.
     #[doc(hidden)]
     pub async fn dispatch_in(
         &self,
@@ -280,13 +283,12 @@ impl Dispatcher {
         self.run_one(registry, call, Some(cancellation), run, None, |call| call.tool().cloned()).await
     }
 
-    /// Starts the calls and returns the running [`Batch`]. More calls can be added to the batch.
+    /// Starts the calls and returns the running [`Batch`], which accepts more calls.
     pub fn batch(&self, calls: impl IntoIterator<Item = ToolCall>) -> Batch {
         self.start(calls, Some(Cancellation::default()))
     }
 
-    /// Starts the calls and returns the running [`Batch`]. Cancelling `cancellation` cancels all calls of the
-    /// batch.
+    /// Starts the calls as a [`Batch`]. Cancelling `cancellation` cancels all of them.
     pub fn batch_with(
         &self,
         calls: impl IntoIterator<Item = ToolCall>,
@@ -322,8 +324,8 @@ impl Dispatcher {
         }
     }
 
-    /// Runs the calls one after another on the caller's task. Without a tokio runtime, calls cannot have
-    /// tasks of their own.
+    /// Runs the calls one after another on the caller's task: without a tokio runtime, there are no other
+    /// tasks.
     #[cold]
     async fn run_in_row(
         &self,
@@ -357,8 +359,10 @@ impl Dispatcher {
         results
     }
 
-    /// Runs a call on the task of the caller, because a separate task would cost more than most tools. Returns the result
-    /// with what `inspect` reads of the prepared call. `decided` is the approval of an outer dispatcher's call.
+    /// Runs a call on the task of the caller, because a separate task would cost more than most tools.
+    ///
+    /// Returns the result with what `inspect` reads of the prepared call. `decided` is the approval of an
+    /// outer dispatcher's call.
     async fn run_one<T>(
         &self,
         registry: &Arc<ToolRegistry>,

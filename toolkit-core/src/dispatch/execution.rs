@@ -36,12 +36,11 @@ impl Execution {
         Self { tool, timeout, settings, batch, ran: AtomicU64::new(0) }
     }
 
-    /// Waits for the permits and runs the tool. The time limit counts from the start of the tool.
+    /// Waits for the permits and runs the tool.
     pub(super) async fn run(&self, arguments: &CallArguments, context: &ToolContext) -> Outcome {
         let mut permits = Vec::new();
         let text = arguments.for_tool()?;
-        // The permit of the dispatcher is acquired last, so no call holds it while waiting for another
-        // resource.
+        // The permit of the dispatcher comes last, so no call holds it while waiting for another resource.
         for (resource, limit) in self.shared(arguments) {
             permits.push(self.settings.gates.acquire(resource, limit, self.batch).await);
         }
@@ -56,7 +55,7 @@ impl Execution {
         outcome
     }
 
-    /// Returns the limited resources used by the call, each with the maximum number of concurrent calls.
+    /// Returns the limited resources of the call, each with its maximum of concurrent calls.
     fn shared(&self, arguments: &CallArguments) -> impl Iterator<Item = (LimitedResource, usize)> {
         let ToolDefinition { name, metadata, .. } = self.tool.definition();
         let lane = lane(self.tool.definition(), arguments).map(|lane| (lane, 1));
@@ -88,15 +87,15 @@ impl Execution {
         let timeout = self.timeout;
         let abandoned = context.cancellation_token().child_token();
         let inner = context.clone().with_cancellation(abandoned.clone());
-        // The attempt must not begin on the thread: when the thread starts, a later attempt may have begun.
+        // Begun here: when the thread starts, a later attempt may have begun.
         inner.begin();
         let (began, beginning) = oneshot::channel();
         let here = runtime.clone();
         let mut thread = Thread(runtime.spawn_blocking(in_current(move || {
             let permits = permits;
-            // Sending fails if the call was abandoned in the meantime.
+            // Fails if the call was abandoned in the meantime.
             let _ = began.send(Instant::now());
-            // The limit is enforced by the caller of this function. The context only shows it to the tool.
+            // The caller of this function enforces the limit; the context shows it to the tool.
             if let Some(limit) = timeout.and_then(Limit::from_now) {
                 inner.limit_to(limit);
             }
@@ -151,7 +150,6 @@ impl Execution {
         self.ran.fetch_add(nanoseconds, Ordering::Relaxed);
     }
 
-    /// Returns the running time of the tool, summed over all attempts.
     pub(super) fn running_time(&self) -> Duration {
         Duration::from_nanos(self.ran.load(Ordering::Relaxed))
     }
@@ -162,16 +160,15 @@ impl Middleware for Execution {
     async fn handle(&self, request: ToolRequest, _: Next) -> Outcome {
         let outcome = self.run(request.call_arguments(), request.context()).await;
         if outcome.is_err() {
-            // Changes of the session by a failed attempt are discarded, even if middleware returns another outcome
-            // afterwards.
+            // Session changes of a failed attempt are discarded, even if middleware returns another
+            // outcome afterwards.
             request.context().begin();
         }
         outcome
     }
 }
 
-/// A call on the blocking pool. If the call has not started, dropping this value removes it from the pool's
-/// queue.
+/// A call on the blocking pool. Dropping it before its start removes it from the pool's queue.
 struct Thread(JoinHandle<Outcome>);
 
 impl Drop for Thread {
@@ -180,8 +177,8 @@ impl Drop for Thread {
     }
 }
 
-/// Returns the resources for which the calls of a batch run one after another. These are the tool, if it is exclusive,
-/// and the lane of the call.
+/// Returns the resources for which calls of a batch run one after another: an exclusive tool, and the
+/// lane.
 pub(super) fn ordered(
     definition: &ToolDefinition,
     arguments: &CallArguments,

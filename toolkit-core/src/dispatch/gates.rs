@@ -17,7 +17,7 @@ pub(super) enum LimitedResource {
     Dispatcher,
     /// The calls of the tool with this name.
     Tool(Box<str>),
-    /// The calls of one lane: all calls with this value of the lane parameter, even of different tools.
+    /// The calls with this value of the lane parameter, even of different tools.
     Lane { parameter: Box<str>, value: Box<str> },
 }
 
@@ -28,11 +28,11 @@ pub(super) struct Gates {
     batches: AtomicU64,
 }
 
-/// The permits held for one resource, and the queues of waiting calls, one per batch.
+/// The permits held for one resource, and the queues of waiting calls.
 #[derive(Default)]
 struct Gate {
     inside: usize,
-    /// The batches with waiting calls. The first batch is served next, and then moves to the end.
+    /// The batches with waiting calls. The first one is served next, and then moves to the end.
     order: VecDeque<u64>,
     queues: HashMap<u64, Queue, RandomState>,
 }
@@ -41,18 +41,17 @@ struct Gate {
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<Waiting>,
-    /// An upper bound for the number of abandoned calls in `waiting`. When there are many, they are removed.
+    /// An upper bound for the number of abandoned calls in `waiting`.
     abandoned: usize,
 }
 
 struct Waiting {
-    /// The maximum number of calls holding the resource at once, including this call.
+    /// The maximum number of calls with a permit, including this one.
     limit: usize,
     admitted: oneshot::Sender<Permit>,
 }
 
 impl Gates {
-    /// Returns a new id for a batch.
     pub(super) fn next_batch(&self) -> u64 {
         self.batches.fetch_add(1, Ordering::Relaxed)
     }
@@ -111,8 +110,7 @@ impl Gates {
                 }
                 return;
             };
-            // The lock is released first, because a waker runs foreign code and dropping an unwanted permit
-            // takes the lock.
+            // Released first: a waker runs foreign code, and dropping an unwanted permit takes the lock.
             drop(gates);
             let unwanted = next.admitted.send(self.permit(resource.clone())).err();
             gates = self.lock();
@@ -144,8 +142,7 @@ impl Gates {
 }
 
 impl Gate {
-    /// Removes the next waiting call from the queues and returns the call. Returns `None` if no call waits or
-    /// no permit is free.
+    /// Removes the next waiting call from the queues, if a permit is free.
     fn admit(&mut self) -> Option<Waiting> {
         loop {
             let batch = *self.order.front()?;
@@ -170,8 +167,10 @@ impl Gate {
         }
     }
 
-    /// Counts one more abandoned call of `batch`. When half of the queue is abandoned, these calls are
-    /// removed together: removing each call separately would take quadratic time.
+    /// Counts one more abandoned call of `batch`.
+    ///
+    /// When half of the queue is abandoned, these calls are removed together: one by one would take
+    /// quadratic time.
     fn abandon(&mut self, batch: u64) {
         let Some(queue) = self.queues.get_mut(&batch) else { return };
         queue.abandoned += 1;
@@ -200,7 +199,7 @@ impl Future for Place {
                 self.is_admitted = true;
                 Poll::Ready(permit)
             }
-            // The sender of the permit stays in the queue until it sends, so receiving cannot fail.
+            // The sender stays in the queue until it sends, so receiving cannot fail.
             Poll::Ready(Err(_)) | Poll::Pending => Poll::Pending,
         }
     }
