@@ -3,11 +3,9 @@
 use crate::error::{BuildError, BuildProblem};
 use crate::name::{CALL_DEFERRED, MAX_NAME_LENGTH, ToolName, normalize};
 
-/// A pattern for the names of tools. `*` matches any number of characters, including none, and `?` matches exactly one
-/// character.
+/// A pattern for the names of tools: `*` matches any number of characters, and `?` exactly one.
 ///
-/// Glob crates do not fit, because they match paths: in a path pattern, `*` stops at `/`, and braces and
-/// brackets have a special meaning.
+/// Glob crates match paths: there, `*` stops at `/`, and braces and brackets have a special meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NamePattern(Box<str>);
 
@@ -15,8 +13,7 @@ impl NamePattern {
     /// Parses a pattern.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] if no legal tool name can match the pattern, or if the pattern is
-    /// `call_deferred`.
+    /// [`BuildError`] if no legal tool name can match the pattern, or if the pattern is `call_deferred`.
     pub(crate) fn new(pattern: impl Into<String>) -> Result<Self, BuildError> {
         let pattern = pattern.into();
         let illegal = pattern.chars().find(|c| !c.is_ascii_alphanumeric() && !"_.-*?".contains(*c));
@@ -44,7 +41,7 @@ impl NamePattern {
         patterns.into_iter().map(Self::new).collect()
     }
 
-    /// Returns `true` if the pattern has no wildcards and thus names exactly one tool.
+    /// Returns whether the pattern has no wildcards and thus names one tool.
     pub(crate) fn is_name(&self) -> bool {
         !self.0.contains(['*', '?'])
     }
@@ -53,23 +50,24 @@ impl NamePattern {
         &self.0
     }
 
-    /// Returns whether the full name of a tool matches the pattern, for patterns that permit something. The name
-    /// without its namespace does not count: otherwise, a rule to allow `read` would also hold for `evil-read` of
-    /// another registry.
+    /// Returns whether the full name of a tool matches the pattern, for patterns that permit something.
+    ///
+    /// A rule to allow `read` must not hold for `evil-read` of another registry.
     pub(crate) fn matches(&self, name: &ToolName) -> bool {
         self.matches_text(name.as_str())
     }
 
-    /// Returns whether the full name of a tool or the name without its namespace matches the pattern, for patterns that
-    /// restrict something. So a rule to deny `delete*` also holds for `fs-delete`.
+    /// Returns whether a name with or without its namespace matches the pattern, for patterns that
+    /// restrict something.
+    ///
+    /// So a rule to deny `delete*` also holds for `fs-delete`.
     pub(crate) fn restricts(&self, name: &ToolName) -> bool {
         self.matches(name)
             || self.matches_text(name.method_name())
             || self.matches_text(&normalize(name.method_name()))
     }
 
-    /// Returns a problem if the pattern permits none of the `tools`, but would permit some by their names without
-    /// namespaces.
+    /// Returns a problem if the pattern permits `tools` only by their names without namespaces.
     pub(crate) fn bare_name(&self, what: &'static str, tools: &[&ToolName]) -> Option<BuildProblem> {
         if tools.iter().any(|tool| self.matches(tool)) {
             return None;
@@ -77,25 +75,22 @@ impl NamePattern {
         BuildProblem::bare_name(what, &self.0, tools.iter().filter(|tool| self.restricts(tool)).copied())
     }
 
-    /// Returns a problem if the pattern is a name that none of the `tools` has, with or without a namespace. A pattern
-    /// with wildcards may match no tool.
+    /// Returns a problem if the pattern is a name that no tool has, with or without a namespace.
     pub(crate) fn unknown_name(&self, what: &'static str, tools: &[&ToolName]) -> Option<BuildProblem> {
         if self.is_name() { self.unmatched(what, tools) } else { None }
     }
 
-    /// Returns a problem if none of the `tools` matches the pattern, with or without a namespace.
+    /// Returns a problem if no tool matches the pattern, with or without a namespace.
     pub(crate) fn unmatched(&self, what: &'static str, tools: &[&ToolName]) -> Option<BuildProblem> {
         let is_matched = tools.iter().any(|tool| self.restricts(tool));
         (!is_matched).then(|| BuildProblem::unknown_tool(what, &self.0, tools.iter().copied()))
     }
 
-    /// Returns whether `text` matches the pattern. The time is at most proportional to the product of the lengths of
-    /// text and pattern.
+    /// Returns whether `text` matches, in time at most proportional to the product of both lengths.
     pub(crate) fn matches_text(&self, text: &str) -> bool {
         let mut pattern = self.0.chars();
         let mut text = text.chars();
-        // The rest of the pattern and the rest of the name after the last `*`. On a mismatch, the `*` matches one more
-        // character.
+        // The rest of pattern and name after the last `*`, which matches one more character on a mismatch.
         let mut star = None;
         loop {
             let mut after = pattern.clone();
@@ -135,7 +130,7 @@ impl<T> PerTool<T> {
     /// Adds `setting` for all tools with a name matching `pattern`.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] if no legal tool name can match the pattern.
+    /// [`BuildError`] if no legal tool name can match the pattern.
     pub(crate) fn add(&mut self, pattern: impl Into<String>, setting: T) -> Result<(), BuildError> {
         self.0.push((NamePattern::new(pattern)?, setting));
         Ok(())

@@ -57,14 +57,14 @@ struct CallKey {
 }
 
 struct CachedOutcome {
-    /// The tool that has this name. Another tool with the name replaces the entry.
+    /// The tool with this name. Another one replaces the entry.
     tool: Weak<dyn Tool>,
     answer: SharedOutcome,
 }
 
 impl Cache {
-    /// Creates an empty cache for at most `entries` outputs. A maximum of zero counts as one. No tool is
-    /// selected yet.
+    /// Creates an empty cache for at most `entries` outputs of tools still to be selected. Zero counts as
+    /// one.
     pub fn new(entries: usize) -> Self {
         let entries = NonZeroUsize::new(entries).unwrap_or(NonZeroUsize::MIN);
         Self {
@@ -74,8 +74,9 @@ impl Cache {
         }
     }
 
-    /// Selects tools with a full name matching `pattern`. In the pattern, `*` matches any string and `?` any
-    /// character.
+    /// Selects tools with a full name matching `pattern`.
+    ///
+    /// In the pattern, `*` matches any string and `?` any character.
     ///
     /// # Errors
     /// [`BuildError`] if no legal name can match the pattern.
@@ -84,8 +85,9 @@ impl Cache {
         Ok(self)
     }
 
-    /// Removes all entries, for example after the data behind the tools has changed. Calls still running do
-    /// not add their outputs afterwards.
+    /// Removes all entries, for example after the data behind the tools has changed.
+    ///
+    /// Running calls do not add their outputs afterwards.
     pub fn clear(&self) {
         self.entries().clear();
     }
@@ -103,8 +105,7 @@ impl Cache {
         Some(CallKey { tool: name.as_str().into(), arguments, state })
     }
 
-    /// Returns the cached outcome for calls with this `key`. If there is no valid outcome, adds and returns an empty
-    /// outcome, to be set by the caller.
+    /// Returns the cached outcome for `key`, or a new empty outcome to be set by the caller.
     fn answer(&self, key: &CallKey, tool: &Arc<dyn Tool>) -> SharedOutcome {
         let mut entries = self.entries();
         if let Some(entry) = entries.get(key)
@@ -125,7 +126,7 @@ impl Cache {
         shared.outcome.is_ok() && self.time_to_live.is_none_or(|limit| shared.at.elapsed() < limit)
     }
 
-    /// Removes the entry for `key`, unless another outcome has replaced `answer` in the entry.
+    /// Removes the entry for `key`, unless another outcome has replaced `answer`.
     fn forget(&self, key: &CallKey, answer: &SharedOutcome) {
         let mut entries = self.entries();
         if entries.peek(key).is_some_and(|entry| Arc::ptr_eq(&entry.answer, answer)) {
@@ -157,5 +158,5 @@ setters! { Cache:
     with_time_to_live(time_to_live: Duration) = Some(time_to_live);
 }
 
-// The outputs are not shown, because they may be secrets.
+// The outputs may be secrets.
 impl_debug!(Cache, |this| tools: this.tools, time_to_live: this.time_to_live, entries: this.entries().len());
