@@ -21,7 +21,6 @@ pub(crate) fn strip(rows: &mut [String]) {
     }
 }
 
-/// Returns the number of whitespace characters at the start of `row`.
 pub(crate) fn indent_of(row: &str) -> usize {
     row.chars().take_while(|c| c.is_whitespace()).count()
 }

@@ -17,13 +17,13 @@
 pub struct Docstring {
     /// The first paragraph of the description, as one line.
     pub summary: String,
-    /// The text of the comment without the documentation of parameters, return value and errors. Common indentation is
-    /// removed.
+    /// The text without the documentation of parameters, return value and errors, and without common
+    /// indentation.
     ///
-    /// The rustdoc sections `# Examples`, `# Panics` and `# Safety` are also left out, because they address
-    /// programmers.
+    /// The rustdoc sections `# Examples`, `# Panics` and `# Safety` are also left out, because they
+    /// address programmers.
     pub description: String,
-    /// The documented parameters, in the order of the comment. Each name occurs once.
+    /// The documented parameters, in the order of the comment and each once.
     pub params: Vec<ParamDoc>,
     /// The documentation of the return value.
     pub returns: Option<ReturnsDoc>,
@@ -34,9 +34,7 @@ pub struct Docstring {
 }
 
 impl Docstring {
-    /// Returns the documentation of the parameter called `name`.
-    ///
-    /// The prefix `r#` is ignored: `r#type` and `type` are the same name.
+    /// Returns the documentation of the parameter called `name`, with or without the prefix `r#`.
     ///
     /// # Examples
     ///
@@ -76,10 +74,9 @@ pub struct ParamDoc {
     pub ty: Option<String>,
     /// The description, possibly empty. Each paragraph is one line, and a blank line separates paragraphs.
     pub description: String,
-    /// The default value as written in the comment. It comes from the text after the type, or from a phrase such as
-    /// `Defaults to 10.` in the description.
+    /// The default value as written, after the type or in a phrase such as `Defaults to 10.`
     pub default: Option<String>,
-    /// `true` if the comment gives the word `optional` with the type.
+    /// Whether the comment gives the word `optional` with the type.
     pub optional: bool,
     /// The zero-based number of the line that names the parameter.
     pub line: usize,
@@ -102,9 +99,9 @@ pub struct ParamDoc {
 pub struct ReturnsDoc {
     /// The type as written in the comment.
     pub ty: Option<String>,
-    /// The description, possibly empty. Each paragraph is one line, and a blank line separates paragraphs.
+    /// The description, in the form of [`ParamDoc::description`].
     pub description: String,
-    /// The zero-based number of the first line of this documentation.
+    /// The zero-based number of the first line.
     pub line: usize,
 }
 
@@ -123,9 +120,9 @@ pub struct ReturnsDoc {
 pub struct RaisesDoc {
     /// The error type as written in the comment.
     pub ty: Option<String>,
-    /// The description, possibly empty. Each paragraph is one line, and a blank line separates paragraphs.
+    /// The description, in the form of [`ParamDoc::description`].
     pub description: String,
-    /// The zero-based number of the first line of this documentation.
+    /// The zero-based number of the first line.
     pub line: usize,
 }
 
@@ -144,6 +141,6 @@ pub struct RaisesDoc {
 pub struct Problem {
     /// The zero-based number of the line with the mistake.
     pub line: usize,
-    /// An explanation of the mistake, starting in lowercase and without a trailing period.
+    /// The mistake, starting in lowercase and without a trailing period.
     pub message: String,
 }
