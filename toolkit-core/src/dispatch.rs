@@ -46,35 +46,34 @@ use tokio_util::sync::CancellationToken;
 ///
 /// The calls of a batch run concurrently, on several worker threads. Each call has exactly one
 /// [`ToolResult`], even if it fails, panics, times out or is cancelled. A failed call does not disturb the
-/// others.
+/// others. Clones are cheap and share permits.
 ///
 /// Without a tokio runtime, [`dispatch`](Self::dispatch) runs the calls one after another. Batches, time
 /// limits, retries and blocking tools need a runtime. Time limits and retries also need its timer
 /// ([`enable_time`](tokio::runtime::Builder::enable_time)): without it, a limited call that waits or runs
-/// on the blocking pool ends with an error of the kind [`Panicked`](crate::ErrorKind::Panicked). Clones
-/// are cheap and share permits.
+/// on the blocking pool ends with an error of the kind [`Panicked`](crate::ErrorKind::Panicked).
 ///
-/// Failed calls are repeated up to the tool's number of [`retries`](crate::ToolMetadata::retries), by the
-/// rules of [`Retry`](crate::middleware::Retry).
+/// Failed calls are [retried](crate::middleware::Retry), up to the tool's number of
+/// [`retries`](crate::ToolMetadata::retries).
 ///
 /// The time limit of a call is the limit of the tool, or else of the dispatcher, or else of the registry.
 /// A limit of `Duration::MAX` means no limit. The [hard limit](Self::with_hard_limit) caps all of them.
 /// The time counts from the start of the tool.
 ///
-/// A synchronous tool cannot be interrupted. A tool marked as [`blocking`](crate::ToolMetadata::blocking)
-/// runs on a separate thread. If such a call is abandoned, its result is available at once, while the
-/// thread runs to its end and keeps the permits.
+/// A synchronous tool cannot be interrupted. A [`blocking`](crate::ToolMetadata::blocking) tool runs on a
+/// separate thread. If its call is abandoned, the result is available at once, while the thread runs to
+/// its end and keeps the permits.
 ///
 /// # Order and concurrency
 ///
-/// Calls of an [`exclusive`](crate::ToolMetadata::exclusive) tool run one after another. So do calls in
-/// one [`lane`](crate::ToolMetadata::lane), for example all calls with the same `path` argument. Within a
-/// batch, they run in the order of the batch.
+/// Calls of an [`exclusive`](crate::ToolMetadata::exclusive) tool, and calls in one
+/// [`lane`](crate::ToolMetadata::lane), such as those with the same `path` argument, run one after
+/// another. Within a batch, they run in the order of the batch.
 ///
 /// A tool runs at most [`max_concurrency`](crate::ToolMetadata::max_concurrency) calls at once, and all
 /// tools together run at most [`with_max_concurrency`](Self::with_max_concurrency) calls. These limits
-/// hold for all batches of a dispatcher and its clones, and batches take turns. If a tool dispatches calls
-/// through the same dispatcher, its call keeps its own permit while the nested calls wait for theirs.
+/// hold for all batches of a dispatcher and its clones, and batches take turns. A call that dispatches
+/// calls through the same dispatcher keeps its own permit while they wait for theirs.
 ///
 /// ```
 /// use toolkit_ai::{Dispatcher, ToolCall, ToolRegistry};
@@ -92,27 +91,27 @@ use tokio_util::sync::CancellationToken;
 pub struct Dispatcher {
     registry: RegistrySource,
     settings: Arc<Settings>,
-    /// Not a part of the settings, so that a run with its own dispatcher copies no settings.
+    /// No setting, so that a run with its own dispatcher copies none.
     run: Option<Arc<RunContext>>,
 }
 
 impl Dispatcher {
     /// Creates a dispatcher for the tools of a registry, or for a list of tools.
     ///
-    /// If the registry is [live](crate::LiveRegistry), each batch takes a snapshot of its tools.
+    /// If the registry is [live](crate::LiveRegistry), each batch takes a snapshot.
     ///
     /// # Errors
-    /// [`BuildError`] with every [collision](ToolRegistry::check), and with every
-    /// [state](ToolRegistry::with_state) that a tool requires and the registry lacks.
+    /// [`BuildError`] with every [collision](ToolRegistry::check), and with every required
+    /// [state](ToolRegistry::with_state) that the registry lacks.
     pub fn new(registry: impl IntoRegistrySource) -> Result<Self, BuildError> {
         Self { registry: ToolRegistry::new().into_registry_source(), settings: Arc::default(), run: None }
             .with_registry(registry)
     }
 
-    /// Replaces the registry; settings stay, and clones still share permits.
+    /// Replaces the registry; clones still share permits.
     ///
     /// # Errors
-    /// The same errors as [`new`](Self::new).
+    /// Those of [`new`](Self::new).
     pub fn with_registry(self, registry: impl IntoRegistrySource) -> Result<Self, BuildError> {
         let registry = registry.into_registry_source();
         registry.snapshot().check_complete()?;
@@ -127,7 +126,7 @@ impl Dispatcher {
     /// one: its rules may select no tool for now.
     ///
     /// # Errors
-    /// The same errors as [`new`](Self::new).
+    /// Those of [`new`](Self::new).
     #[doc(hidden)]
     pub fn with_snapshot(self, registry: impl Into<Arc<ToolRegistry>>) -> Result<Self, BuildError> {
         let is_live = self.settings.is_live;
@@ -155,10 +154,9 @@ impl Dispatcher {
         self.with(|settings| settings.max_concurrency = Some(calls))
     }
 
-    /// Adds a [`Middleware`]. The first one added is the outermost: it receives each call first and its
-    /// result last.
+    /// Adds a [`Middleware`]. The first one added receives each call first and its result last.
     ///
-    /// [`check`](Self::check) finds permissions that name no tool of the registry. They refuse all calls.
+    /// Permissions that name no tool refuse all calls, see [`check`](Self::check).
     pub fn with_middleware(self, middleware: impl Middleware) -> Self {
         self.with(|settings| {
             Arc::make_mut(&mut settings.middleware).push(middleware.boxed());
@@ -178,10 +176,10 @@ impl Dispatcher {
         &self.registry
     }
 
-    /// Checks a call without running the tool or the middleware, see [`ToolRegistry::validate`].
+    /// Checks a call without running the tool or the middleware.
     ///
     /// # Errors
-    /// The error that the call would return.
+    /// The error of [`ToolRegistry::validate`].
     pub fn validate(&self, call: &ToolCall) -> Result<(), ToolError> {
         let valid = match guarded(|| self.registry().validate(&call.name, call.arguments.as_str())) {
             Ok(valid) => valid,
@@ -192,7 +190,7 @@ impl Dispatcher {
 
     /// Runs one call of the program, with all middleware, and returns its output.
     ///
-    /// The arguments are JSON text, or a value of another type with [`IntoArguments`].
+    /// The arguments are JSON text, or another value with [`IntoArguments`].
     ///
     /// ```
     /// use toolkit_ai::{ClosureTool, Dispatcher, ErrorKind};
@@ -234,7 +232,7 @@ impl Dispatcher {
 
     /// Runs the calls concurrently until `cancellation` is cancelled.
     ///
-    /// A call that has not ended by then has a result with an error of the kind
+    /// A call that has not ended by then has an error of the kind
     /// [`Cancelled`](crate::ErrorKind::Cancelled). To cancel single calls, use a [`batch`](Self::batch).
     ///
     /// ```
@@ -261,7 +259,7 @@ impl Dispatcher {
         self.run(calls, Some(cancellation))
     }
 
-    /// Runs one call, and returns its result with the tool that was found for it.
+    /// Runs one call, and returns its result with the tool found for it.
     #[doc(hidden)]
     pub async fn dispatch_found(
         &self,
@@ -271,7 +269,7 @@ impl Dispatcher {
         self.dispatch_in(&self.snapshot(), call, cancellation).await
     }
 
-    /// Runs one call with the tools of `registry`, the snapshot in which the program found the tool.
+    /// Runs one call with the tools of `registry`, a snapshot known to the program.
     #[doc(hidden)]
     pub async fn dispatch_in(
         &self,
@@ -283,7 +281,7 @@ impl Dispatcher {
         self.run_one(registry, call, Some(cancellation), run, None, |call| call.tool().cloned()).await
     }
 
-    /// Starts the calls and returns the running [`Batch`], which accepts more calls.
+    /// Starts the calls as a running [`Batch`], which accepts more calls.
     pub fn batch(&self, calls: impl IntoIterator<Item = ToolCall>) -> Batch {
         self.start(calls, Some(Cancellation::default()))
     }
@@ -324,8 +322,7 @@ impl Dispatcher {
         }
     }
 
-    /// Runs the calls one after another on the caller's task: without a tokio runtime, there are no other
-    /// tasks.
+    /// Runs the calls one after another, because without a tokio runtime there are no other tasks.
     #[cold]
     async fn run_in_row(
         &self,
@@ -361,8 +358,8 @@ impl Dispatcher {
 
     /// Runs a call on the task of the caller, because a separate task would cost more than most tools.
     ///
-    /// Returns the result with what `inspect` reads of the prepared call. `decided` is the approval of an
-    /// outer dispatcher's call.
+    /// Returns the result with what `inspect` reads of the prepared call. `decided` is an outer
+    /// dispatcher's approval.
     async fn run_one<T>(
         &self,
         registry: &Arc<ToolRegistry>,

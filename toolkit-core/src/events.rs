@@ -26,10 +26,10 @@ pub use crate::trace::METRICS_TARGET;
 /// One event of a call.
 ///
 /// Each call has exactly one first event, [`Called`](ToolEventKind::Called), and one last event,
-/// [`Ended`](ToolEventKind::Ended). If several calls are dispatched together, all their `Called` events
-/// come before the first call starts.
+/// [`Ended`](ToolEventKind::Ended). All `Called` events of calls dispatched together come before the first
+/// call starts.
 ///
-/// A serialized event is one flat JSON object, and can be deserialized from it. Its member `type` is the
+/// A serialized event is one flat JSON object, and can be deserialized. Its member `type` is the
 /// [name](Self::name) of the event. Times are in whole milliseconds. Only the first event of a call
 /// contains the arguments. The [details](ToolError::details) of an error are included only if the error is
 /// set to store them and the dispatcher [includes contents](crate::Dispatcher::with_event_contents).
@@ -56,11 +56,11 @@ pub use crate::trace::METRICS_TARGET;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolEvent {
-    /// The time of the event.
+    /// When it occurred.
     pub time: SystemTime,
-    /// The call that the event is about, shared by all its events.
+    /// The call, shared by all its events.
     pub call: Arc<EventCall>,
-    /// The kind of event.
+    /// What occurred.
     pub kind: ToolEventKind,
 }
 
@@ -72,11 +72,11 @@ pub struct EventCall {
     pub batch: u64,
     /// The position of the call in its batch, counted from 0.
     pub position: usize,
-    /// The id assigned to the call by the provider.
+    /// The provider's id of the call.
     pub call_id: CallId,
-    /// The name of the tool; for an unknown tool, the name in the call.
+    /// The name of the tool, or of the call if the tool is unknown.
     pub tool: String,
-    /// The [id of the run](crate::RunContext::with_invocation_id), if the run has one.
+    /// The [id of the run](crate::RunContext::with_invocation_id), if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub invocation_id: Option<String>,
     /// The name of the [agent](crate::RunContext::with_agent_name), if the run has one.
@@ -90,7 +90,7 @@ pub struct EventCall {
     pub arguments_bytes: usize,
     /// The arguments, if the dispatcher [includes contents](crate::Dispatcher::with_event_contents).
     ///
-    /// In JSON, only the first event of a call and the entries of a log contain them.
+    /// In JSON, only the first event of a call and the entries of a log have them.
     #[serde(skip)]
     pub arguments: Option<Arc<str>>,
 }
@@ -100,10 +100,9 @@ pub struct EventCall {
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum ToolEventKind {
-    /// `tool.call`: the call is queued. It may have to wait before it runs.
+    /// `tool.call`: the call is queued.
     Called,
-    /// `tool.start`: an attempt of the tool starts. A call that ends without running the tool has no such
-    /// event.
+    /// `tool.start`: an attempt of the tool starts.
     #[non_exhaustive]
     Started {
         /// The number of the attempt, counted from 1.
@@ -134,10 +133,10 @@ pub enum ToolEventKind {
         #[serde(rename = "waited_ms", serialize_with = "milliseconds")]
         waited: Duration,
     },
-    /// `tool.retry`: an attempt has failed, and another follows after a pause.
+    /// `tool.retry`: an attempt has failed, and another follows.
     #[non_exhaustive]
     Retried {
-        /// The number of the failed attempt, counted from 1.
+        /// The failed attempt, counted from 1.
         attempt: u32,
         /// The error of the failed attempt, as in [`CallEnd::error`].
         #[serde(flatten, serialize_with = "flat_error")]
@@ -160,22 +159,22 @@ pub struct CallEnd {
     pub status: CallStatus,
     /// The error of a failed call.
     ///
-    /// Unless the dispatcher [includes contents](crate::Dispatcher::with_event_contents), its message only
-    /// tells its kind, and it has no violations and details.
+    /// Unless the dispatcher [includes contents](crate::Dispatcher::with_event_contents), it has only its
+    /// kind and a text for it.
     #[serde(flatten, serialize_with = "flat_error")]
     pub error: Option<ToolError>,
-    /// The running time of the tool, summed over all attempts. Zero if the tool did not run.
+    /// The running time of the tool over all attempts; zero if it did not run.
     #[serde(rename = "duration_ms", serialize_with = "milliseconds")]
     pub duration: Duration,
     /// The time since the call was queued, including all waiting.
     #[serde(rename = "total_ms", serialize_with = "milliseconds")]
     pub total: Duration,
-    /// The number of attempts, or zero if the tool did not run.
+    /// The number of attempts; zero if the tool did not run.
     pub attempts: u32,
     /// The names of the parameters with coerced values, such as `"5"` coerced to 5.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub coerced: Vec<String>,
-    /// The size of the result in bytes, including media in their encoded form.
+    /// The size of the result in bytes, with media in their encoded form.
     pub output_bytes: usize,
     /// The output for the model, if the dispatcher [includes
     /// contents](crate::Dispatcher::with_event_contents).
@@ -264,7 +263,6 @@ impl Serialize for ToolEvent {
     }
 }
 
-/// Serializes an event as one flat JSON object.
 fn flat<S: Serializer>(
     name: &str,
     time: SystemTime,

@@ -38,9 +38,9 @@ type OutcomeFuture<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 
 /// A policy around the calls of tools, such as permissions, retries or a cache.
 ///
-/// Middleware receives each call of a known tool. If the tool is exclusive or has a lane, the middleware
-/// starts after the earlier calls of the batch with the same tool or lane have ended. The call holds no
-/// permit yet. While middleware waits, all other calls continue.
+/// Middleware receives each call of a known tool, before the call holds a permit. For an exclusive tool or
+/// a lane, it starts after the earlier calls of the batch with the same tool or lane have ended. While
+/// middleware waits, all other calls continue.
 ///
 /// Middleware calls [`Next::run`] to continue, any number of times, or returns an outcome itself.
 /// Cancelling the call drops the future. A panic becomes the error of the call. Time limits apply to the
@@ -83,9 +83,7 @@ pub trait Middleware: Send + Sync + 'static {
         next: Next,
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 
-    /// Judges a call again, after an inner middleware has changed its arguments.
-    ///
-    /// The default accepts the call.
+    /// Judges a call again, after an inner middleware has changed its arguments. Accepts by default.
     ///
     /// # Errors
     /// The error for the model if the call may not run.
@@ -102,24 +100,23 @@ pub trait Middleware: Send + Sync + 'static {
         false
     }
 
-    /// Returns the patterns for names of tools in the settings of the middleware.
+    /// Returns the patterns for names of tools in the settings. There are none by default.
     ///
-    /// [`Dispatcher::warnings`](crate::Dispatcher::warnings) reports names that no tool has. The default
-    /// is no patterns.
+    /// [`Dispatcher::warnings`](crate::Dispatcher::warnings) reports names that no tool has.
     fn tool_patterns(&self) -> Vec<&str> {
         Vec::new()
     }
 
     /// Returns a problem for each rule that should stop calls, but selects no tool of the registry.
     ///
-    /// [`Dispatcher::check`](crate::Dispatcher::check) reports them. The default is no problems.
-    /// Middleware with other middleware inside returns the problems of that.
+    /// [`Dispatcher::check`](crate::Dispatcher::check) reports them. There are none by default. Middleware
+    /// with other middleware inside returns the problems of that.
     fn rules_without_tools(&self, registry: &ToolRegistry) -> Vec<BuildProblem> {
         let _ = registry;
         Vec::new()
     }
 
-    /// Boxes the middleware, to choose it at run time or to store it in a list.
+    /// Boxes the middleware, to choose it at run time or to list it.
     #[must_use]
     fn boxed(self) -> BoxMiddleware
     where
@@ -218,7 +215,7 @@ impl<M: Middleware> DynMiddleware for M {
 /// The remaining middleware and the tool, for one call. Clone it to run the tool several times.
 #[derive(Clone)]
 pub struct Next {
-    /// All middleware, outermost first. The one at index `at` is next.
+    /// Outermost first. The one at index `at` is next.
     stack: Arc<Vec<BoxMiddleware>>,
     at: usize,
     /// Runs the tool, after all middleware in `stack`.
@@ -279,7 +276,7 @@ struct EndedOutcome {
 
 /// Runs the call, unless an identical call has run or is running, and returns the shared outcome.
 ///
-/// The `bool` is `true` if this call itself ran. If the running call is cancelled or pending, one of the
+/// The `bool` tells whether this call itself ran. If the running call is cancelled or pending, one of the
 /// waiting calls runs instead.
 async fn run_once(shared: &SharedOutcome, request: ToolRequest, next: Next) -> (Outcome, bool) {
     let name = request.context().known_name().to_owned();

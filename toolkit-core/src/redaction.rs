@@ -26,16 +26,15 @@ use std::sync::Arc;
 /// The minimum length of a secret in bytes.
 const SHORTEST: usize = 6;
 
-/// The minimum length, in bytes, of the beginning of a secret at the end of a cut text.
+/// The minimum length of the beginning of a secret at the end of a cut text, in bytes.
 const BEGINNING: usize = 4;
 
-/// The depth of nested escapes that are read: JSON in a string of JSON, with a URL in it.
+/// The depth of nested escapes, such as JSON in a string of JSON, with a URL in it.
 const LAYERS: usize = 3;
 
-/// The number of parts of escapes that are read at the end of a cut text.
+/// The number of partial escapes that are read at the end of a cut text.
 const CUT_PARTS: usize = 16;
 
-/// The text in place of a secret.
 const MARK: &str = "…";
 
 /// The secrets of a program, to be removed from texts.
@@ -61,7 +60,7 @@ struct SecretText {
     mark: Cow<'static, str>,
 }
 
-/// A secret part of a text, and the text in place of it.
+/// A secret part of a text, and its mark.
 type Marked<'a> = (Range<usize>, &'a str);
 
 impl Redactor {
@@ -81,7 +80,7 @@ impl Redactor {
         self.insert(secret, mark.into().into());
     }
 
-    /// Adds a secret as it stands in a URL, a cookie or a form, and what it means there.
+    /// Adds a secret as it stands in a URL, a cookie or a form, and decoded.
     pub fn add_encoded(&mut self, secret: &str) {
         self.add(secret);
         if let Some(decoded) = Escapes::Url.decoded(secret, None) {
@@ -115,7 +114,7 @@ impl Redactor {
         replaced(text, self.find(text, LAYERS, false))
     }
 
-    /// Returns a text without secrets, where another party has cut its end.
+    /// Returns a text without secrets, whose end another party has cut.
     #[must_use]
     pub fn redact_cut(&self, text: &str) -> String {
         replaced(text, self.find(text, LAYERS, true))
@@ -214,13 +213,12 @@ impl fmt::Debug for Redactor {
     }
 }
 
-/// Returns a text with spaces for `+`, as forms write them, and of the same length.
+/// Returns a text of the same length with spaces for `+`, as in forms.
 fn folded(text: &str) -> Cow<'_, str> {
     if text.contains('+') { text.replace('+', " ").into() } else { text.into() }
 }
 
-/// Returns where the beginning of a secret starts at the end of a cut text, perhaps before parts of
-/// escapes.
+/// Returns where a secret begins at the end of a cut text, perhaps before partial escapes.
 fn beginning_at_end(secret: &str, text: &str) -> Option<usize> {
     let mut end = text;
     for _ in 0..CUT_PARTS {
@@ -234,7 +232,7 @@ fn beginning_at_end(secret: &str, text: &str) -> Option<usize> {
     None
 }
 
-/// Returns a text with the marks in place of the secret parts.
+/// Returns a text with its secret parts replaced.
 fn replaced(text: &str, mut found: Vec<Marked<'_>>) -> String {
     sort_by(&mut found, |(a, _), (b, _)| a.start.cmp(&b.start).then(b.end.cmp(&a.end)));
     let mut result = String::with_capacity(text.len());
@@ -250,9 +248,7 @@ fn replaced(text: &str, mut found: Vec<Marked<'_>>) -> String {
     result
 }
 
-/// What another program has sent, with its secrets still in it.
-///
-/// `Debug` shows the length.
+/// What another program has sent, secrets included. `Debug` shows the length.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Unread {
     bytes: Vec<u8>,
@@ -266,7 +262,7 @@ impl Unread {
         Self { bytes: bytes.into(), is_cut: false }
     }
 
-    /// Wraps the beginning of what has arrived, which may end inside of a secret.
+    /// Wraps the beginning of what has arrived, perhaps with a partial secret.
     #[must_use]
     pub fn cut(bytes: impl Into<Vec<u8>>) -> Self {
         Self { bytes: bytes.into(), is_cut: true }
@@ -291,7 +287,7 @@ impl Unread {
         std::str::from_utf8(&self.bytes).is_ok()
     }
 
-    /// Returns the bytes with the secrets in them, for formats that are no text, such as images.
+    /// Returns the bytes with the secrets in them, for formats that are no text.
     #[must_use]
     pub fn bytes_with_secrets(&self) -> &[u8] {
         &self.bytes

@@ -27,12 +27,11 @@ use tokio_util::sync::CancellationToken;
 ///
 /// A call starts as soon as it is pushed, so a batch can run the calls of a response that is still
 /// streaming. All calls use the same snapshot of the tools, and calls in one lane run in the order of
-/// their pushes. Every pushed call has exactly one result. Without a tokio runtime, the result is an
-/// error.
+/// their pushes. Every call has exactly one result, which is an error without a tokio runtime.
 ///
-/// Dropping the batch stops the running calls. [`finish`](Self::finish), or a `None` of
-/// [`next`](Self::next), applies the session changes of the calls. If the batch is dropped before that,
-/// the changes of a call are applied only if its result was taken.
+/// Dropping the batch stops the running calls. Session changes of the calls are applied by
+/// [`finish`](Self::finish), or when [`next`](Self::next) returns `None`. If the batch is dropped before
+/// that, only the changes of calls whose result was taken are applied.
 ///
 /// ```
 /// use toolkit_ai::{Dispatcher, ToolCall, ToolRegistry};
@@ -52,13 +51,12 @@ pub struct Batch {
     shared: Arc<BatchShared>,
     numbering: Numbering,
     turns: Turns,
-    /// The tokens for cancelling the batch and its calls, created on first use.
+    /// Created on first use.
     cancellation: Option<Cancellation>,
     tasks: Vec<JoinHandle<()>>,
     pushed: usize,
     taken: usize,
-    /// The session changes in the results taken so far: the latest change of each key, with the position
-    /// of its call.
+    /// The latest session change of each key, with the position of its call.
     changes: BTreeMap<String, (usize, Option<Value>)>,
 }
 
@@ -142,8 +140,7 @@ impl Batch {
 
     /// Returns the next result in the order of completion, or `None` if all results were taken.
     ///
-    /// [`ToolResult::position`] identifies the call. Dropping the future loses no result. More calls may
-    /// be pushed after `None`.
+    /// [`ToolResult::position`] identifies the call. Dropping the future loses no result.
     pub async fn next(&mut self) -> Option<ToolResult> {
         poll_fn(|cx| self.poll_result(cx)).await
     }
@@ -156,9 +153,8 @@ impl Batch {
         rest
     }
 
-    /// Cancels all calls, including calls pushed later.
-    ///
-    /// Their results are errors of the kind [`Cancelled`](crate::ErrorKind::Cancelled).
+    /// Cancels all calls, including calls pushed later, with an error of the kind
+    /// [`Cancelled`](crate::ErrorKind::Cancelled).
     pub fn cancel(&mut self) {
         self.cancellation_token().cancel();
     }
@@ -168,13 +164,13 @@ impl Batch {
         self.call_token(id).cancel();
     }
 
-    /// Returns a token to cancel all calls, for use in other tasks.
+    /// Returns a token for other tasks to cancel all calls.
     #[must_use]
     pub fn cancellation_token(&mut self) -> CancellationToken {
         self.cancellation.get_or_insert_default().all.get_or_insert_default().clone()
     }
 
-    /// Returns a token to cancel the calls with this id, for use in other tasks.
+    /// Returns a token for other tasks to cancel the calls with this id.
     #[must_use]
     pub fn call_token(&mut self, id: impl Into<CallId>) -> CancellationToken {
         self.cancellation.get_or_insert_default().of_call(id.into())
@@ -220,7 +216,7 @@ impl Batch {
 }
 
 impl Extend<ToolCall> for Batch {
-    /// Starts the calls. With event listeners, all calls are announced before the first one starts.
+    /// Starts the calls. With event listeners, all are announced before the first one starts.
     fn extend<T: IntoIterator<Item = ToolCall>>(&mut self, calls: T) {
         let calls = calls.into_iter();
         self.tasks.reserve(calls.size_hint().0);
@@ -270,7 +266,7 @@ impl_debug!(Batch, |this|
 
 #[derive(Default)]
 pub(super) struct Cancellation {
-    /// Created with the first token of a call, because a batch may have no calls.
+    /// Created on first use, because a batch may have no calls.
     all: Option<CancellationToken>,
     calls: HashMap<CallId, CallTokens, RandomState>,
 }
@@ -298,7 +294,7 @@ impl Cancellation {
 
     /// Ends one use of the token, and removes it after the last one.
     ///
-    /// Tokens given to the program are never removed, because the program does not call `release`.
+    /// Tokens given to the program stay, because the program does not call `release`.
     fn release(&mut self, id: &CallId) {
         if let Some(tokens) = self.calls.get_mut(id) {
             tokens.uses -= 1;
@@ -344,7 +340,7 @@ mod tests {
     use crate::dispatch::Dispatcher;
     use tokio::runtime::Builder;
 
-    /// Pushes many calls, takes some results, and returns the number of tasks looked at by all pushes.
+    /// Returns the number of tasks looked at by many pushes with some results taken.
     fn steps(pushes: usize, take_every: usize) -> usize {
         let dispatcher = Dispatcher::new(ToolRegistry::new()).unwrap();
         let runtime = Builder::new_current_thread().build().unwrap();

@@ -16,13 +16,12 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// The execution of one call, shared by its attempts.
 pub(super) struct Execution {
     pub(super) tool: Arc<dyn Tool>,
     timeout: Option<Duration>,
     pub(super) settings: Arc<Settings>,
     batch: u64,
-    /// The running time of the tool over all attempts, in nanoseconds.
+    /// In nanoseconds, over all attempts.
     ran: AtomicU64,
 }
 
@@ -40,7 +39,7 @@ impl Execution {
     pub(super) async fn run(&self, arguments: &CallArguments, context: &ToolContext) -> Outcome {
         let mut permits = Vec::new();
         let text = arguments.for_tool()?;
-        // The permit of the dispatcher comes last, so no call holds it while waiting for another resource.
+        // The dispatcher's comes last, so no call holds it while waiting for another resource.
         for (resource, limit) in self.shared(arguments) {
             permits.push(self.settings.gates.acquire(resource, limit, self.batch).await);
         }
@@ -65,14 +64,13 @@ impl Execution {
         };
         let tool = of_tool.map(|limit| (LimitedResource::Tool(name.as_str().into()), limit));
         let all = self.settings.max_concurrency.map(|limit| (LimitedResource::Dispatcher, limit));
-        // A limit of zero would block all calls forever.
+        // Zero would block all calls forever.
         lane.into_iter().chain(tool).chain(all).map(|(resource, limit)| (resource, limit.max(1)))
     }
 
     /// Runs the tool on the blocking pool.
     ///
-    /// The thread cannot be stopped. If the call is abandoned, its context is cancelled, and it keeps its
-    /// permits until the thread ends.
+    /// If the call is abandoned, its context is cancelled, and it keeps its permits until the thread ends.
     async fn run_on_blocking_pool(
         &self,
         arguments: &str,
@@ -93,9 +91,9 @@ impl Execution {
         let here = runtime.clone();
         let mut thread = Thread(runtime.spawn_blocking(in_current(move || {
             let permits = permits;
-            // Fails if the call was abandoned in the meantime.
+            // Fails if the call was abandoned.
             let _ = began.send(Instant::now());
-            // The caller of this function enforces the limit; the context shows it to the tool.
+            // Enforced by the caller of this function, shown to the tool by the context.
             if let Some(limit) = timeout.and_then(Limit::from_now) {
                 inner.limit_to(limit);
             }
@@ -104,7 +102,7 @@ impl Execution {
             outcome
         })));
         let guard = abandoned.drop_guard();
-        // The wait for a free thread does not count as running time, but has a limit of the same length.
+        // The wait for a free thread is no running time, but has a limit of the same length.
         let beginning = async { Ok(beginning.await.unwrap_or_else(|_| Instant::now())) };
         let began = match self.timeout {
             Some(limit) => tokio::time::timeout(limit, beginning).await.unwrap_or(Err(limit)),
@@ -155,7 +153,6 @@ impl Execution {
     }
 }
 
-/// Runs the tool, as the last step after all middleware.
 impl Middleware for Execution {
     async fn handle(&self, request: ToolRequest, _: Next) -> Outcome {
         let outcome = self.run(request.call_arguments(), request.context()).await;
@@ -177,8 +174,7 @@ impl Drop for Thread {
     }
 }
 
-/// Returns the resources for which calls of a batch run one after another: an exclusive tool, and the
-/// lane.
+/// Returns the resources whose calls in a batch run one after another: an exclusive tool, and the lane.
 pub(super) fn ordered(
     definition: &ToolDefinition,
     arguments: &CallArguments,

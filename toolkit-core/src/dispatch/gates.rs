@@ -10,18 +10,17 @@ use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll};
 use tokio::sync::oneshot;
 
-/// A resource shared by several calls.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum LimitedResource {
-    /// All calls of the dispatcher together.
+    /// All calls of the dispatcher.
     Dispatcher,
-    /// The calls of the tool with this name.
+    /// The calls of one tool.
     Tool(Box<str>),
     /// The calls with this value of the lane parameter, even of different tools.
     Lane { parameter: Box<str>, value: Box<str> },
 }
 
-/// The gates of a dispatcher, one per resource in use.
+/// One gate per resource in use.
 #[derive(Default)]
 pub(super) struct Gates {
     gates: Mutex<HashMap<LimitedResource, Gate, RandomState>>,
@@ -46,7 +45,7 @@ struct Queue {
 }
 
 struct Waiting {
-    /// The maximum number of calls with a permit, including this one.
+    /// The maximum number of calls with a permit.
     limit: usize,
     admitted: oneshot::Sender<Permit>,
 }
@@ -97,7 +96,7 @@ impl Gates {
         Permit(Some((self.clone(), resource)))
     }
 
-    /// Applies `change` to the gate of `resource`, then admits waiting calls while permits are free.
+    /// Applies `change` to a gate, then admits waiting calls while permits are free.
     fn change(self: &Arc<Self>, resource: &LimitedResource, change: impl FnOnce(&mut Gate)) {
         let mut gates = self.lock();
         let Some(gate) = gates.get_mut(resource) else { return };
@@ -169,7 +168,7 @@ impl Gate {
 
     /// Counts one more abandoned call of `batch`.
     ///
-    /// When half of the queue is abandoned, these calls are removed together: one by one would take
+    /// When half of the queue is abandoned, these calls are removed together, because one by one takes
     /// quadratic time.
     fn abandon(&mut self, batch: u64) {
         let Some(queue) = self.queues.get_mut(&batch) else { return };
@@ -181,7 +180,7 @@ impl Gate {
     }
 }
 
-/// A place in a gate's queue. Dropping it leaves the queue.
+/// A place in a queue. Dropping it leaves the queue.
 struct Place {
     gates: Arc<Gates>,
     resource: LimitedResource,
@@ -199,7 +198,7 @@ impl Future for Place {
                 self.is_admitted = true;
                 Poll::Ready(permit)
             }
-            // The sender stays in the queue until it sends, so receiving cannot fail.
+            // The sender stays in the queue until it sends.
             Poll::Ready(Err(_)) | Poll::Pending => Poll::Pending,
         }
     }
@@ -272,7 +271,7 @@ mod tests {
         let abandoned = gates.enter(LimitedResource::Dispatcher, 1, 0).err();
         let mut last = pin!(gates.acquire(LimitedResource::Dispatcher, 1, 0));
         assert!(ready(last.as_mut()).is_none());
-        // The permit is in the channel when the place is abandoned.
+        // The permit is in the channel.
         drop(first);
         assert!(ready(last.as_mut()).is_none());
         drop(abandoned);
@@ -286,7 +285,7 @@ mod tests {
     fn an_abandoned_place_does_not_block_the_queue() {
         let gates = Arc::new(Gates::default());
         let first = gates.enter(LimitedResource::Dispatcher, 2, 0).ok();
-        // The call at the front of the queue waits until no call holds the resource.
+        // The first call waits until no call holds the resource.
         let narrow = gates.enter(LimitedResource::Dispatcher, 1, 0).err();
         let mut wide = pin!(gates.acquire(LimitedResource::Dispatcher, 2, 0));
         assert!(ready(wide.as_mut()).is_none());

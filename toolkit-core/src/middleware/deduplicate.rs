@@ -9,14 +9,14 @@ use std::sync::{Arc, Mutex, Weak};
 
 /// Runs identical calls of a batch only once.
 ///
-/// They have the same tool and the same [arguments](ToolRequest::canonical_arguments), regardless of
-/// formatting. The duplicates get the same result with a warning for the model. Calls always run if the
-/// tool is marked as [not idempotent](crate::ToolMetadata::idempotent), if the arguments are not JSON, or
-/// if the program [computes](crate::ArgumentTransform::computed) an argument. If the running call is
-/// cancelled, a duplicate runs in its place.
+/// They have the same tool and the same [arguments](ToolRequest::canonical_arguments). The duplicates get
+/// the same result with a warning for the model. Calls always run if the tool is [not
+/// idempotent](crate::ToolMetadata::idempotent), if the arguments are not JSON, or if the program
+/// [computes](crate::ArgumentTransform::computed) one. If the running call is cancelled, a duplicate runs
+/// in its place.
 ///
-/// If [`Retry`](super::Retry) is added before this middleware, each retry of a failed call runs once for
-/// the call and all duplicates. Clones share the calls.
+/// If [`Retry`](super::Retry) is added before this middleware, each retry runs once for the call and all
+/// duplicates. Clones share the calls.
 ///
 /// ```
 /// use toolkit_ai::{Dispatcher, ToolRegistry};
@@ -31,15 +31,14 @@ pub struct Deduplicate {
     batches: Arc<Mutex<Batches>>,
 }
 
-/// The calls of running batches, by the address of the batch token, which the `Weak` pointer keeps from
-/// being reused.
+/// By the address of the batch token, which the `Weak` pointer keeps from being reused.
 type Batches = HashMap<usize, (Weak<u64>, Calls)>;
 
-/// The outcomes of the calls of one batch, by tool name and arguments.
+/// By tool name and arguments.
 type Calls = HashMap<(String, String), AttemptOutcomes>;
 
-/// The outcomes of identical calls, one for each attempt. `made` counts the attempts of each call by its
-/// position.
+/// The outcomes of identical calls, one for each attempt. `made` counts the attempts by the position of
+/// the call.
 #[derive(Debug, Default)]
 struct AttemptOutcomes {
     outcomes: Vec<SharedOutcome>,

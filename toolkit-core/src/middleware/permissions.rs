@@ -26,9 +26,9 @@ use tokio::time::{Instant, timeout};
 pub enum Permission {
     /// The call may run.
     Allow,
-    /// The call may not run, for a reason that the model reads.
+    /// The call may not run. The model reads the reason.
     Deny(String),
-    /// The call needs approval, for a reason that the approver reads.
+    /// The call needs approval. The approver reads the reason.
     Ask(String),
 }
 
@@ -41,7 +41,7 @@ pub struct ApprovalRequest {
     /// The arguments that the tool will decode, with the names of the parameters and the published
     /// defaults.
     ///
-    /// A call with an integer that a [`Value`] would round is refused before it is judged.
+    /// A call is refused if a [`Value`] would round one of its integers.
     pub arguments: Value,
     /// Why the call needs approval.
     pub reason: String,
@@ -55,19 +55,19 @@ pub enum Approval {
     Approve,
     /// The call runs, and so do later calls of the tool that need approval for the same reason.
     ///
-    /// The approval is valid for the [session](crate::Session) and its clones, or for the run if the run
-    /// has no session. Without a [run](crate::Dispatcher::with_run), it is valid for all calls with these
-    /// permissions, including calls of other users. To keep it longer, the program must store it and
-    /// answer later requests itself.
+    /// The approval is valid for the [session](crate::Session) and its clones, or else for the run.
+    /// Without a [run](crate::Dispatcher::with_run), it is valid for all calls with these permissions,
+    /// including calls of other users. To keep it longer, the program must store it and answer later
+    /// requests itself.
     ApproveForSession,
-    /// The call runs with these arguments instead, unless the tool refuses them or a rule denies them.
+    /// The call runs with these arguments, unless the tool refuses them or a rule denies them.
     Change(Value),
-    /// The call does not run, for a reason that the model reads.
+    /// The call does not run. The model reads the reason.
     Deny(String),
     /// The decision comes later.
     ///
     /// The call ends with an error of the kind [`Pending`](crate::ErrorKind::Pending), and an agent
-    /// interrupts its run until the program provides the decision.
+    /// interrupts its run until then.
     Later,
 }
 
@@ -76,9 +76,8 @@ pub enum Approval {
 /// Add them to a run as an [extension](RunContext::with_extension). [`Permissions`] use them and do not
 /// ask the handler.
 ///
-/// An approval holds for calls with the id, the tool name and the arguments of the call that it was
-/// decided for, also in another dispatcher that has the tool. It does not hold for calls that a tool makes
-/// itself.
+/// An approval holds for calls with the same id, tool name and arguments, also if the tool belongs to a
+/// nested dispatcher. It does not hold for calls that a tool makes itself.
 ///
 /// ```
 /// use toolkit_ai::{RunContext, ToolCall};
@@ -106,7 +105,6 @@ impl DecidedApprovals {
         self
     }
 
-    /// Returns the approval for a call, as the model wrote the call.
     pub(crate) fn of(&self, id: &CallId, name: &str, arguments: &str) -> Option<&Approval> {
         let mut of_id = self.0.get(id)?.iter();
         of_id.find(|(call, _)| is_same(call, name, arguments)).map(|(_, approval)| approval)
@@ -117,7 +115,6 @@ fn is_same(call: &ToolCall, name: &str, arguments: &str) -> bool {
     call.name == name && call.arguments.as_str() == arguments
 }
 
-/// The approval decided for a call, as an extension of the call's context.
 #[derive(Debug, Clone)]
 pub(crate) struct DecidedApproval(pub(crate) Approval);
 
@@ -127,28 +124,26 @@ type ApprovalHandler =
 /// Allows or denies calls by rules, or asks for approval.
 ///
 /// The first rule that applies to a call decides; without one, the call is [denied](Self::otherwise). So
-/// add the denying rules first. For example, a rule to deny privileged tools has no effect on a read-only
-/// tool if an earlier rule allows all read-only tools. [`overruled`](Self::overruled) finds tools with
-/// such an ineffective rule.
+/// add the denying rules first: a rule to deny privileged tools has no effect on a read-only tool if an
+/// earlier rule allows all read-only tools. [`overruled`](Self::overruled) finds such tools.
 ///
 /// Rules with conditions and approvers see only valid arguments. If a rule asks for approval, the
 /// [handler](Self::with_handler) decides within its [time limit](Self::with_patience). The call holds no
 /// permit while it waits.
 ///
-/// Calls of a tool that need approval for the same reason reach the handler one after another. So an
-/// approval [for the session](Approval::ApproveForSession) also applies to the calls still waiting. Calls
-/// wait for each other within a session, within a run if it has no session, or within a batch if it has no
-/// run. Clones share the approvals for calls without a session or run.
+/// Calls of a tool that need approval for the same reason reach the handler one after another, so an
+/// approval [for the session](Approval::ApproveForSession) also applies to those still waiting. They wait
+/// for each other within a session, or else within a run, or else within a batch. Clones share the
+/// approvals for calls without a session or run.
 ///
 /// # Rules without tools
 ///
 /// A rule to deny or to ask whose pattern or custom tag selects no tool of a fixed registry is a mistake,
 /// such as a misspelled tag. Calls that it should stop would run, so all calls are refused. The same holds
-/// for a rule after a more lenient rule for all calls: it is never reached.
+/// for a rule after a more lenient rule for all calls, which is never reached.
 ///
 /// [`Dispatcher::check`](crate::Dispatcher::check) returns these mistakes, and an agent with them is not
-/// built. For a [live registry](crate::LiveRegistry), whose tools come and go, they are
-/// [warnings](crate::Dispatcher::warnings).
+/// built. For a [live registry](crate::LiveRegistry), they are [warnings](crate::Dispatcher::warnings).
 ///
 /// ```
 /// use toolkit_ai::{Dispatcher, ToolRegistry, ToolTag};
@@ -199,7 +194,7 @@ impl Permissions {
         Self::default()
     }
 
-    /// Adds a rule after the rules added before.
+    /// Adds a rule after the earlier ones.
     pub fn rule(mut self, rule: PermissionRule) -> Self {
         self.rules.push(rule);
         self
@@ -249,8 +244,8 @@ impl Permissions {
 
     /// Returns the names of the tools for which a strict rule comes after a more lenient rule.
     ///
-    /// Use it in a test of the order of the rules. Rules for a single tool, rules for some arguments, and
-    /// a final rule for all calls count as deliberate.
+    /// Use it in a test of the order. Rules for a single tool, rules for some arguments, and a final rule
+    /// for all calls count as deliberate.
     ///
     /// ```
     /// use toolkit_ai::{ToolDefinition, ToolMetadata, ToolName, ToolTag};
@@ -281,7 +276,7 @@ impl Permissions {
         self.rules.iter().any(|rule| !rule.of_call.is_empty() && rule.may_apply(definition))
     }
 
-    /// Returns the approval decided before the call, or else the answer of the handler.
+    /// Returns the approval decided before the call, or else the handler's.
     async fn approval(&self, approval_request: ApprovalRequest) -> Approval {
         let context = approval_request.request.context().clone();
         let asked_at = Instant::now();
@@ -339,7 +334,7 @@ impl Middleware for Permissions {
     }
 
     async fn judge(&self, request: &mut ToolRequest) -> Result<(), ToolError> {
-        // Checked here, so that no middleware around these permissions can hide a rule without tools.
+        // Checked here, so that no outer middleware can hide a rule without tools.
         if let Some(registry) = request.fixed_registry()
             && let Some(reason) =
                 self.checked.refusal(registry, |registry| self.rules_without_tools(registry))
@@ -359,12 +354,11 @@ impl Middleware for Permissions {
         }
         let tool = request.definition().name.clone();
         let grants = request.context().run().map_or(&self.without_run, RunContext::grants).clone();
-        // Without a run, batches may belong to different users, so the calls of a batch wait only for each
-        // other.
+        // Without a run, batches may belong to different users.
         let batch = request.context().run().is_none().then(|| request.batch());
         let turn = grants.turn(tool.as_str(), &reason, batch);
         let _turn = turn.lock().await;
-        // An approval that was decided for this call may change its arguments.
+        // This approval may change the arguments.
         let is_decided = request.context().extension::<DecidedApproval>().is_some();
         if !is_decided && grants.has(tool.as_str(), &reason) {
             return Ok(());

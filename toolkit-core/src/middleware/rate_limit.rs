@@ -10,22 +10,21 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
-/// The maximum period of a rate, because longer ones could exceed the range of the clock.
+/// The maximum period, because longer ones could exceed the range of the clock.
 const LONGEST: Duration = Duration::from_secs(86_400 * 365 * 30);
 
 /// Limits the rate of calls, per tool and for all tools together.
 ///
 /// A limit of 60 calls a minute allows a burst of 60 calls, and then one call per second. A call over the
 /// limit reserves the next free time and waits for it, first for the limit of its tool. Calls wait in the
-/// order of arrival, without a permit of the dispatcher, and do not delay calls of other tools. If a
-/// waiting call is cancelled, its reservation is not given back.
+/// order of arrival, without a permit of the dispatcher, and do not delay calls of other tools. A
+/// cancelled call does not give its reservation back.
 ///
 /// If the wait for a limit would be longer than the [patience](Self::with_patience), the call is refused
-/// at once without a reservation. It may also be refused after the wait for its tool, if other tools have
-/// used up the common limit. The error tells the model when to call again.
+/// at once. It may also be refused after the wait for its tool, if other tools have used up the common
+/// limit. The error tells the model when to call again.
 ///
-/// Dispatchers with clones of the middleware share the limits. Inside of [`Retry`](super::Retry), each
-/// attempt counts.
+/// Clones of the middleware share the limits. Inside of [`Retry`](super::Retry), each attempt counts.
 ///
 /// ```
 /// use std::time::Duration;
@@ -67,8 +66,8 @@ impl RateLimit {
 
     /// Limits each tool with a name matching `pattern` to `calls` per `time`. Zero calls count as one.
     ///
-    /// Names match with or without their namespace. In the pattern, `*` matches any string and `?` any
-    /// character. The first matching pattern applies.
+    /// Names match with or without their namespace, where `*` matches any string and `?` any character.
+    /// The first matching pattern applies.
     ///
     /// # Errors
     /// [`BuildError`] if no legal name can match the pattern.
@@ -90,7 +89,7 @@ impl RateLimit {
         self
     }
 
-    /// Reserves the earliest time that the limit of a tool allows.
+    /// Reserves the earliest time for a tool.
     ///
     /// # Errors
     /// The necessary wait for one of the limits, if it exceeds the patience.
@@ -109,7 +108,7 @@ impl RateLimit {
         }
     }
 
-    /// Reserves the earliest time that the common limit allows.
+    /// Reserves the earliest time in the common limit.
     ///
     /// # Errors
     /// The necessary wait, if it exceeds `patience`.
@@ -125,7 +124,7 @@ impl RateLimit {
     async fn wait(&self, name: &ToolName) -> Result<(), Duration> {
         let arrival = Instant::now();
         sleep_to(self.reserve_for_tool(name)?).await;
-        // Reserved before the wait for the tool, the common time would delay calls of other tools.
+        // Reserved before, the common time would delay calls of other tools.
         let patience = self.patience.saturating_sub(arrival.elapsed());
         sleep_to(self.reserve_for_all(patience)?).await;
         Ok(())
@@ -162,7 +161,7 @@ struct Schedule {
 struct Rate {
     /// The time of one call: one second at a rate of 60 calls a minute.
     each: Duration,
-    /// How far reservations may reach ahead while the next call still runs at once, as a burst.
+    /// How far ahead of now reservations may end while the next call still runs at once, as a burst.
     ahead: Duration,
 }
 

@@ -21,15 +21,13 @@ pub struct ToolRequest {
     arguments: Arc<CallArguments>,
     context: ToolContext,
     position: usize,
-    /// The token of the batch, dropped with its last call.
+    /// Dropped with the last call of the batch.
     batch: Arc<u64>,
-    /// The registry of the dispatcher. `None` if it is live.
+    /// `None` if the registry is live.
     fixed_registry: Option<Arc<ToolRegistry>>,
 }
 
 /// The arguments of a call, read at most once for lanes, permissions, caches and duplicates.
-///
-/// If a rule reads their normal form, the tool gets this form.
 pub(crate) struct CallArguments {
     tool: Arc<dyn Tool>,
     text: RawArguments,
@@ -50,8 +48,7 @@ impl CallArguments {
         self.text.as_str()
     }
 
-    /// Returns the text for the tool: the normal form if a rule has read it, otherwise the text of the
-    /// model.
+    /// Returns the normal form if a rule has read it, otherwise the text of the model.
     ///
     /// # Errors
     /// A rule could not read the arguments, so the call does not run.
@@ -114,7 +111,7 @@ impl ToolRequest {
         self.arguments_value().cloned()
     }
 
-    /// Returns the registry, or `None` if it is live.
+    /// Returns the registry, unless it is live.
     pub(super) fn fixed_registry(&self) -> Option<&Arc<ToolRegistry>> {
         self.fixed_registry.as_ref()
     }
@@ -125,7 +122,7 @@ impl ToolRequest {
         self.tool.definition()
     }
 
-    /// Returns the id assigned to the call by the provider.
+    /// Returns the provider's id of the call.
     #[must_use]
     pub fn call_id(&self) -> Option<&CallId> {
         self.context.call_id()
@@ -170,10 +167,10 @@ impl ToolRequest {
 
     /// Returns the arguments in their normal form, which the tool decodes.
     ///
-    /// This is a JSON value under the names of parameters and nested properties, with near misses such as
-    /// `"5"` for an integer coerced, and with the published defaults of absent arguments. The arguments
-    /// are read on the first use, once for all middleware. The defaults in schemas of dynamic and foreign
-    /// tools are remarks of their authors, and are not added.
+    /// They have the names of parameters and nested properties, coerced values for near misses such as
+    /// `"5"` for an integer, and the published defaults of absent arguments. Defaults of dynamic and
+    /// foreign tools are remarks of their authors, and are not added. The arguments are read on the first
+    /// use, once for all middleware.
     ///
     /// # Errors
     /// The arguments violate the contract of the tool, or a [`Value`] would round an integer beyond 64
@@ -182,10 +179,8 @@ impl ToolRequest {
         self.arguments.value().as_ref().map_err(|error| self.error_of_tool(error))
     }
 
-    /// Returns [`arguments_value`](Self::arguments_value) as compact JSON text with every digit of a
-    /// number.
-    ///
-    /// Show this text to humans for approval.
+    /// Returns [`arguments_value`](Self::arguments_value) as compact JSON with every digit, to show to
+    /// humans for approval.
     ///
     /// # Errors
     /// The arguments violate the contract of the tool.
@@ -194,19 +189,18 @@ impl ToolRequest {
         Json::parse(text).map(|json| json.compact()).map_err(|error| not_json(text, &error))
     }
 
-    /// Returns the error that the call would return, or else `error`.
+    /// Returns the error of the call, or else `error`.
     fn error_of_tool(&self, error: &ToolError) -> ToolError {
         self.validate().err().unwrap_or_else(|| error.clone())
     }
 
     /// Returns the [normal form](Self::arguments_value) as compact JSON with sorted members.
     ///
-    /// Arguments with the same meaning have the same canonical form: 5, 5.0 and `"5"` are the same number.
-    /// No number is rounded.
+    /// Arguments with the same meaning have the same form: 5, 5.0 and `"5"` are the same number. No number
+    /// is rounded.
     ///
     /// Returns `None` if the arguments violate the contract, or if the program
-    /// [computes](crate::ArgumentTransform::computed) an argument, because calls with equal arguments may
-    /// then differ.
+    /// [computes](crate::ArgumentTransform::computed) one, because equal calls may then differ.
     #[must_use]
     pub fn canonical_arguments(&self) -> Option<&str> {
         let definition = self.definition();

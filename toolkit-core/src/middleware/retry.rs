@@ -13,17 +13,16 @@ use tokio::time::sleep;
 /// Retries failed calls, up to the number of [`retries`](ToolMetadata::retries) of the tool.
 ///
 /// Errors [marked as retryable](ToolError::with_retryable) are retried for every tool. Failures and
-/// timeouts are retried for tools marked as [idempotent](ToolMetadata::idempotent) or
-/// [read-only](ToolMetadata::read_only). Other errors, such as invalid arguments, are not retried.
+/// timeouts are retried for [idempotent](ToolMetadata::idempotent) and
+/// [read-only](ToolMetadata::read_only) tools. Other errors, such as invalid arguments, are not retried.
 ///
 /// A dispatcher without middleware that [retries](Middleware::retries) uses `Retry::new()` as its
-/// innermost middleware. Add it to set other pauses, or to place other middleware inside of the retries.
+/// innermost middleware. Add it to set other pauses, or to place other middleware inside of it.
 ///
-/// The pause before an attempt is random, between zero and a bound that doubles with each attempt. This
-/// spreads the retries of calls that failed at the same time. Each attempt has the full time limit and
-/// takes its own permits. The error of the last attempt is the error of the call, and
-/// [lists](ToolError::earlier_attempts) the earlier errors. Without a tokio runtime with a timer, calls
-/// are not retried.
+/// The pause before an attempt is random, between zero and a bound that doubles with each attempt, so that
+/// calls that failed together spread. Each attempt has the full time limit and takes its own permits. The
+/// last error is the error of the call, and [lists](ToolError::earlier_attempts) the earlier ones. Without
+/// a tokio runtime with a timer, calls are not retried.
 ///
 /// ```
 /// use std::time::Duration;
@@ -100,9 +99,7 @@ fn is_retryable(metadata: &ToolMetadata, error: &ToolError) -> bool {
         || metadata.is_repeatable() && matches!(error.kind(), ErrorKind::Failed | ErrorKind::TimedOut)
 }
 
-/// Returns a random number from 0 to 1.
-///
-/// It comes from a hasher with random keys, the only randomness in the standard library.
+/// Returns a random number from 0 to 1, from a hasher: the only randomness in the standard library.
 fn random_fraction() -> f64 {
     let bits = RandomState::new().build_hasher().finish() >> 32;
     #[expect(clippy::cast_precision_loss, reason = "32 bits fit")]

@@ -43,23 +43,22 @@ impl PermissionRule {
         Self::new(Permission::Allow)
     }
 
-    /// Creates a rule to deny calls, for a reason that the model reads.
+    /// Creates a rule to deny calls. The model reads the reason.
     pub fn deny(reason: impl Into<String>) -> Self {
         Self::new(Permission::Deny(reason.into()))
     }
 
-    /// Creates a rule to ask for approval, for a reason that the approver reads.
+    /// Creates a rule to ask for approval. The approver reads the reason.
     pub fn ask(reason: impl Into<String>) -> Self {
         Self::new(Permission::Ask(reason.into()))
     }
 
-    /// Restricts the rule to tools with a name matching `pattern`, or any of the patterns of several
-    /// calls.
+    /// Restricts the rule to tools with a name matching `pattern`, or any pattern if called again.
     ///
     /// In the pattern, `*` matches any string and `?` any character. A rule to allow calls compares the
     /// full name, with the namespace: `read` does not match `evil-read`. A rule to deny or to ask compares
-    /// the name without its namespace, too: `delete*` also matches `fs-delete`, and each of its patterns
-    /// needs a tool, or [all calls are refused](super::Permissions#rules-without-tools).
+    /// the name without its namespace, too: `delete*` also matches `fs-delete`. Such a rule needs a tool
+    /// for each of its patterns, or [all calls are refused](super::Permissions#rules-without-tools).
     ///
     /// A call of `call_deferred` counts as a call of its target tool.
     ///
@@ -70,13 +69,11 @@ impl PermissionRule {
         Ok(self)
     }
 
-    /// Restricts the rule to tools with a tag.
+    /// Restricts the rule to tools with a tag, written as [`ToolTag`], whose spelling the compiler checks.
     ///
     /// For the tags `read_only` and `destructive`, the hints [`read_only`](crate::ToolMetadata::read_only)
-    /// and [`destructive`](crate::ToolMetadata::destructive) of the tool count as well.
-    ///
-    /// Write these tags as [`ToolTag`], so that the compiler checks their spelling. A rule to deny or to
-    /// ask needs a tool for each of its custom tags, or [all calls are
+    /// and [`destructive`](crate::ToolMetadata::destructive) count as well. A rule to deny or to ask needs
+    /// a tool for each of its custom tags, or [all calls are
     /// refused](super::Permissions#rules-without-tools).
     pub fn for_tag(mut self, tag: impl Into<ToolTag>) -> Self {
         self.tags.push(tag.into());
@@ -85,9 +82,9 @@ impl PermissionRule {
 
     /// Restricts the rule to calls for which `condition` returns `true`.
     ///
-    /// `condition` receives valid arguments under the names of the parameters, with near misses coerced.
-    /// Different values may still mean the same to the tool, such as two spellings of a path. So test for
-    /// allowed values rather than for forbidden values.
+    /// It receives valid arguments under the names of the parameters, with near misses coerced. Different
+    /// values may mean the same to the tool, such as two spellings of a path, so test for allowed values
+    /// rather than for forbidden values.
     pub fn when(
         mut self,
         condition: impl Fn(&ToolDefinition, &Value) -> bool + Send + Sync + 'static,
@@ -117,24 +114,22 @@ impl PermissionRule {
         }
     }
 
-    /// Returns whether the rule names single tools or has a condition on arguments: a deliberate
-    /// exception.
+    /// Returns whether the rule is a deliberate exception: for single tools or some arguments.
     pub(super) fn is_narrow(&self) -> bool {
         !self.of_call.is_empty() || !self.tools.is_empty() && self.tools.iter().all(NamePattern::is_name)
     }
 
     /// Returns a problem for each pattern and each custom tag that no tool of the registry has.
     ///
-    /// If each has a tool but no tool has all, all are problems. Disabled tools count. A rule to allow
-    /// calls has no problem: without tools, it opens nothing. The other tags are not misspelled, so a rule
-    /// for them may wait for its tools.
+    /// If each has a tool but no tool has all, all are problems. Disabled tools count. Without tools, a
+    /// rule to allow calls opens nothing. The other tags are not misspelled, so a rule for them may wait
+    /// for its tools.
     pub(super) fn without_tools(&self, registry: &ToolRegistry) -> Vec<BuildProblem> {
         if self.permission == Permission::Allow {
             return Vec::new();
         }
         let tools: Vec<&ToolDefinition> = registry.all_definitions().collect();
         let names: Vec<&ToolName> = tools.iter().map(|tool| &tool.name).collect();
-        // A call of `call_deferred` counts as a call of its target tool.
         let mut search_names = registry.search_names().to_vec();
         search_names.retain(|name| *name != CALL_DEFERRED);
         let mut selects_search = false;
@@ -165,7 +160,6 @@ impl PermissionRule {
         problems.into_iter().map(|problem| of_rule(self.kind(), problem)).collect()
     }
 
-    /// Returns whether a tool has a name and all custom tags of the rule.
     fn selects(&self, tool: &ToolDefinition, custom: &[&ToolTag]) -> bool {
         self.fits_name(&tool.name) && custom.iter().all(|tag| tool.metadata.tags.contains(*tag))
     }
@@ -231,7 +225,7 @@ fn of_rule(kind: &str, problem: BuildProblem) -> BuildProblem {
     }
 }
 
-/// Returns whether a tool has a tag, or the hint of the same meaning.
+/// Returns whether a tool has a tag, or a hint of the same meaning.
 fn has_tag(definition: &ToolDefinition, tag: &ToolTag) -> bool {
     let hint = match tag {
         ToolTag::ReadOnly => definition.metadata.read_only,
