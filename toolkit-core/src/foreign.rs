@@ -1,6 +1,6 @@
 //! Checks of tool definitions from elsewhere: from a server, a document, or another machine.
 //!
-//! For crates that import tools. May change in each release, except [`ToolIssue`].
+//! They are for crates that import tools, and may change in each release, except [`ToolIssue`].
 //!
 //! Texts lose hidden characters, schemas are checked for size, depth, faults and references to other
 //! documents, and names become legal. Whatever is changed or left out is a [`ToolIssue`].

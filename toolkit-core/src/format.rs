@@ -63,8 +63,8 @@ pub trait ToolFormat: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// Renders `tools` in the given order, as a list and one fragment for each tool.
     ///
     /// If the tool at `index` is unchanged since an earlier rendering in an equal format, `earlier(index)`
-    /// returns its fragment. Before reusing it, the format must check that the spelling of the tool's name
-    /// and the influence of other tools are unchanged too.
+    /// returns its fragment. Before reusing it, check that the spelling of its name and the influence of
+    /// other tools are unchanged too.
     fn render(
         &self,
         tools: &[&ToolDefinition],
@@ -81,10 +81,9 @@ settings! {
         call_reason: bool, with_call_reason(bool);
         /// Whether to list deferred tools although tool search is on.
         list_deferred: bool, with_list_deferred(bool);
-        /// Whether to list the search tool `discover_tools` in addition to the deferred tools.
+        /// Whether to list the search tool `discover_tools` beside the deferred tools.
         ///
-        /// Needed for providers that receive all deferred tools and let the program search for the tools
-        /// to load.
+        /// Providers need it that receive all deferred tools and let the program search.
         client_search: bool, with_client_search(bool);
     }
 }

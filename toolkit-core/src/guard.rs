@@ -8,7 +8,6 @@ use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
-/// The message of a caught panic.
 pub(crate) struct PanicText(pub(crate) String);
 
 impl PanicText {
@@ -33,7 +32,7 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, PanicText> {
     catch_unwind(AssertUnwindSafe(work)).map_err(PanicText::new)
 }
 
-/// Awaits `future` and returns a panic during polling as an error.
+/// Awaits `future` and returns a panic as an error.
 pub(crate) async fn guarded_future<F: Future>(future: F) -> Result<F::Output, PanicText> {
     let mut future = pin!(future);
     poll_fn(|cx| match guarded(|| future.as_mut().poll(cx)) {

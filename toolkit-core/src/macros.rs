@@ -26,8 +26,7 @@ macro_rules! __setters {
     };
 }
 
-/// Declares conversions from a list of types, which can grow, unlike a conversion from all types of a
-/// kind.
+/// Declares conversions from a list of types, which, unlike one from all types of a kind, can grow.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __from {
@@ -76,8 +75,8 @@ macro_rules! from {
 
 /// Generates a settings struct with a `Default` implementation and builder methods.
 ///
-/// Each line declares a field, an optional default (`= …`) and an optional builder method. The default of
-/// a field is its type's. A method without `=> …` stores the argument unchanged.
+/// Each line declares a field, an optional default (`= …`) and an optional builder method, which stores
+/// its argument unless `=> …` changes it.
 macro_rules! settings {
     (
         $(#[$meta:meta])*
@@ -149,9 +148,9 @@ macro_rules! tools {
     };
 }
 
-/// The names in [`tools!`], as they are written and once more to look at their form.
+/// The names in [`tools!`], as written and once more to look at their form.
 ///
-/// Written anew, a name would lose its place in the program, which compiler errors show.
+/// Written anew, a name would lose its place for compiler errors.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __listed_tools {

@@ -23,7 +23,6 @@ use crate::error::ToolError;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// The outcome of a call: the output, or the error.
 pub(crate) type Outcome = Result<ToolOutput, ToolError>;
 
 /// The output of a tool, with content for the model.
@@ -60,7 +59,6 @@ impl ContentList {
     }
 }
 
-/// A single value equals a list with this value.
 impl PartialEq for ContentList {
     fn eq(&self, other: &Self) -> bool {
         self.as_slice() == other.as_slice()
@@ -81,7 +79,7 @@ struct Notes {
 }
 
 impl ToolOutput {
-    /// Creates output from a list of [`Content`] values.
+    /// Creates output from [`Content`] values.
     #[must_use]
     pub fn new(content: Vec<Content>) -> Self {
         Self { content: ContentList::Many(content), notes: None }
@@ -114,7 +112,7 @@ impl ToolOutput {
         Media::new(media_type, bytes).into()
     }
 
-    /// Appends a [`Content`] value to the output.
+    /// Appends a [`Content`] value.
     #[must_use]
     pub fn with_content(mut self, content: impl Into<Content>) -> Self {
         let content = content.into();
@@ -130,8 +128,8 @@ impl ToolOutput {
 
     /// Sets the structured value for programs.
     ///
-    /// Providers do not get it, so a model sees only the content. An MCP server sends it to the client as
-    /// structured content, which the client may show to its model.
+    /// A model sees only the content. An MCP server sends the value to the client as structured content,
+    /// which the client may show to its model.
     #[must_use]
     pub fn with_structured(mut self, value: Value) -> Self {
         self.notes_mut().structured = Some(value);
@@ -152,13 +150,13 @@ impl ToolOutput {
         self
     }
 
-    /// Returns the [`Content`] values in order.
+    /// Returns the content in order.
     #[must_use]
     pub fn content(&self) -> &[Content] {
         self.content.as_slice()
     }
 
-    /// Returns the [`Content`] values in order, as owned values.
+    /// Returns the owned content in order.
     #[must_use]
     pub fn into_content(self) -> Vec<Content> {
         match self.content {
@@ -173,19 +171,19 @@ impl ToolOutput {
         self.notes.as_deref()?.structured.as_ref()
     }
 
-    /// Returns the message to explain the result to the model, or an empty string.
+    /// Returns the message to explain the result, or an empty string.
     #[must_use]
     pub fn message(&self) -> &str {
         self.notes.as_deref().map_or("", |notes| &notes.message)
     }
 
-    /// Returns the short text about the result for the user, or an empty string.
+    /// Returns the short text for the user, or an empty string.
     #[must_use]
     pub fn brief(&self) -> &str {
         self.notes.as_deref().map_or("", |notes| &notes.brief)
     }
 
-    /// Returns the whole content as text, one line per value, with a short note for media items and
+    /// Returns the whole content as text, with a line break between values and short notes for media and
     /// resources.
     #[must_use]
     pub fn to_text(&self) -> Cow<'_, str> {
@@ -198,7 +196,7 @@ impl ToolOutput {
         }
     }
 
-    /// Returns the size of the content and the message in bytes, media as their Base64 text or URL.
+    /// Returns the size of the content and the message in bytes, media as Base64 text or URL.
     pub(crate) fn bytes(&self) -> usize {
         self.content().iter().map(Content::bytes).sum::<usize>() + self.message().len()
     }

@@ -34,14 +34,13 @@ impl NamePattern {
         Err(BuildProblem::InvalidPattern { pattern, message }.into())
     }
 
-    /// Parses all patterns and stops at the first error.
     pub(crate) fn all<T: Into<String>>(
         patterns: impl IntoIterator<Item = T>,
     ) -> Result<Vec<Self>, BuildError> {
         patterns.into_iter().map(Self::new).collect()
     }
 
-    /// Returns whether the pattern has no wildcards and thus names one tool.
+    /// Returns whether the pattern has no wildcards.
     pub(crate) fn is_name(&self) -> bool {
         !self.0.contains(['*', '?'])
     }
@@ -50,15 +49,14 @@ impl NamePattern {
         &self.0
     }
 
-    /// Returns whether the full name of a tool matches the pattern, for patterns that permit something.
+    /// Returns whether the full name of a tool matches, for patterns that permit something.
     ///
     /// A rule to allow `read` must not hold for `evil-read` of another registry.
     pub(crate) fn matches(&self, name: &ToolName) -> bool {
         self.matches_text(name.as_str())
     }
 
-    /// Returns whether a name with or without its namespace matches the pattern, for patterns that
-    /// restrict something.
+    /// Returns whether a name with or without its namespace matches, for patterns that restrict something.
     ///
     /// So a rule to deny `delete*` also holds for `fs-delete`.
     pub(crate) fn restricts(&self, name: &ToolName) -> bool {
@@ -75,12 +73,12 @@ impl NamePattern {
         BuildProblem::bare_name(what, &self.0, tools.iter().filter(|tool| self.restricts(tool)).copied())
     }
 
-    /// Returns a problem if the pattern is a name that no tool has, with or without a namespace.
+    /// Returns a problem if the pattern is a name that no tool has.
     pub(crate) fn unknown_name(&self, what: &'static str, tools: &[&ToolName]) -> Option<BuildProblem> {
         if self.is_name() { self.unmatched(what, tools) } else { None }
     }
 
-    /// Returns a problem if no tool matches the pattern, with or without a namespace.
+    /// Returns a problem if no tool matches.
     pub(crate) fn unmatched(&self, what: &'static str, tools: &[&ToolName]) -> Option<BuildProblem> {
         let is_matched = tools.iter().any(|tool| self.restricts(tool));
         (!is_matched).then(|| BuildProblem::unknown_tool(what, &self.0, tools.iter().copied()))
@@ -90,7 +88,7 @@ impl NamePattern {
     pub(crate) fn matches_text(&self, text: &str) -> bool {
         let mut pattern = self.0.chars();
         let mut text = text.chars();
-        // The rest of pattern and name after the last `*`, which matches one more character on a mismatch.
+        // What follows the last `*`, which matches one more character on a mismatch.
         let mut star = None;
         loop {
             let mut after = pattern.clone();
@@ -116,7 +114,7 @@ impl NamePattern {
     }
 }
 
-/// Settings for tools, selected by name pattern. The first matching pattern applies.
+/// Settings for tools. The first matching pattern applies.
 #[derive(Debug, Clone)]
 pub(crate) struct PerTool<T>(Vec<(NamePattern, T)>);
 
@@ -140,13 +138,13 @@ impl<T> PerTool<T> {
         self.0.iter().map(|(pattern, _)| pattern.as_str()).collect()
     }
 
-    /// Returns the first setting that permits something to the tool called `name`.
+    /// Returns the first setting that permits something to the tool.
     #[cfg(feature = "cache")]
     pub(crate) fn permission(&self, name: &ToolName) -> Option<&T> {
         self.0.iter().find(|(pattern, _)| pattern.matches(name)).map(|(_, setting)| setting)
     }
 
-    /// Returns the first setting that restricts the tool called `name`.
+    /// Returns the first setting that restricts the tool.
     pub(crate) fn restriction(&self, name: &ToolName) -> Option<&T> {
         self.0.iter().find(|(pattern, _)| pattern.restricts(name)).map(|(_, setting)| setting)
     }
@@ -172,8 +170,8 @@ mod tests {
 
         #[test]
         fn a_pattern_is_accepted_exactly_if_a_legal_name_matches(pattern in "[a*?/ é]{0,6}|[?a*]{120,140}") {
-            // The shortest name that could match: `*` becomes nothing and `?` a letter. A lone `*` becomes
-            // one letter, because names are not empty.
+            // The shortest name that could match. A lone `*` becomes one letter, because names are not
+            // empty.
             let shortest = pattern.replace('*', "").replace('?', "a");
             let candidate = if shortest.is_empty() && !pattern.is_empty() { "a" } else { &shortest };
             let expected = ToolName::new(candidate).is_ok();

@@ -1,5 +1,5 @@
-//! Items used by macro-generated code and by servers of the integrations. Not part of the public API: may
-//! change in any release.
+//! Items used by macro-generated code and by servers of the integrations. They are not part of the public
+//! API.
 //!
 //! Generated code stands in modules of users, whose traits may add methods to every type. A method called
 //! with a dot is therefore inherent and takes `self` by value, so it is found first; or its name begins
@@ -41,7 +41,6 @@ impl<T, const CHECKED: bool> Checked<T, CHECKED> for () {
     type Type = T;
 }
 
-/// Spans and measurements of other crates.
 pub mod trace {
     pub use crate::trace::*;
 }

@@ -31,7 +31,7 @@ pub struct ToolResult {
     pub call_id: CallId,
     /// The tool name, spelled as in the call.
     pub name: String,
-    /// The position of the call in its batch, counted from 0.
+    /// The position of the call in its batch, from 0.
     #[serde(default)]
     pub position: usize,
     /// The output, or the error for the model.
@@ -47,7 +47,7 @@ pub struct ToolResult {
     /// The actions of the call. A failed call has none.
     #[serde(default)]
     pub actions: ToolActions,
-    /// The provider-specific fields of the call, sent back with the result.
+    /// The provider-specific fields, sent back with the result.
     #[serde(default)]
     pub extras: ProviderExtras,
 }
@@ -114,7 +114,7 @@ impl ToolResult {
         }
     }
 
-    /// Creates the result of a call that the program answers without a dispatcher.
+    /// Creates the result of a call that the program itself answers.
     pub fn of(call: &ToolCall, outcome: Result<ToolOutput, ToolError>) -> Self {
         Self { extras: call.extras.clone(), ..Self::new(call.id.clone(), call.name.clone(), outcome) }
     }
@@ -127,7 +127,7 @@ impl ToolResult {
         merged
     }
 
-    /// Returns the text for the model: the text of the output, or the message of the error.
+    /// Returns the text for the model: the output, or the message of the error.
     #[must_use]
     pub fn to_text(&self) -> Cow<'_, str> {
         match &self.outcome {

@@ -13,7 +13,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// The largest maximum of calls, which every semaphore and a `u32` can count.
 const MOST_CALLS: usize = 1 << 28;
 
-/// Adds state to the run of a call.
 type CallState<C> = dyn Fn(&C, RunContext) -> Result<RunContext, ToolError> + Send + Sync;
 
 /// Held while a call runs.
@@ -45,7 +44,7 @@ impl<C: Clone + Send + Sync + 'static> ServedCalls<C> {
         Self { permits: Arc::new(Semaphore::new(max)), max, numbers: Arc::default(), state: Vec::new() }
     }
 
-    /// Sets the maximum of calls at once, for this value and its later clones.
+    /// Sets the maximum of calls at once, for this value and later clones.
     pub fn set_max(&mut self, max: usize) {
         self.max = max.clamp(1, MOST_CALLS);
         self.permits = Arc::new(Semaphore::new(self.max));

@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The recorded parts of one tool definition.
 #[derive(Serialize, Deserialize)]
 struct Record {
     name: String,
@@ -87,7 +86,7 @@ fn compare(earlier: Record, now: Record) -> Vec<ToolChangeKind> {
     if !diff.is_empty() {
         changes.push(ToolChangeKind::Parameters { diff });
     }
-    // A tool without an output schema may return any value.
+    // Without an output schema, a tool may return any value.
     let [old, new] = [earlier.returns, now.returns].map(|schema| schema.unwrap_or(Value::Bool(true)));
     let diff = SchemaDiff::of_results(&old, &new);
     if !diff.is_empty() {

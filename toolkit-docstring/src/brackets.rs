@@ -27,7 +27,7 @@ impl Brackets {
     }
 }
 
-/// Appends the next line of a type to `text`, with a space unless it is at the inner side of a bracket.
+/// Appends a line of a type to `text`, with a space unless it is at the inner side of a bracket.
 pub(crate) fn push_type_line(text: &mut String, line: &str) {
     if !text.ends_with(['(', '[', '{', '（', '<']) && !line.starts_with([')', ']', '}', '）', '>', ',']) {
         text.push(' ');

@@ -7,7 +7,7 @@ use crate::type_spec::TypeSpec;
 /// Collects the parts of a doc comment into a [`Docstring`].
 ///
 /// If a parameter is documented twice, its first type, its first default and its last description are
-/// used, with a problem.
+/// used, and the repetition is a problem.
 #[derive(Debug, Default)]
 pub(crate) struct Builder {
     docs: Docstring,
@@ -53,7 +53,7 @@ impl Builder {
         self.docs.problems.push(Problem { line, message });
     }
 
-    /// Completes the [`Docstring`] with the parts that the parser collects separately.
+    /// Adds the summary and the description.
     pub(crate) fn finish(self, summary: String, description: String) -> Docstring {
         let mut docs = self.docs;
         for typed in self.types {

@@ -6,7 +6,7 @@
 ///
 /// - The last row is empty, because it contained the `*/`.
 /// - Every row between the first and the last has a star in the same column.
-/// - These rows are not a list of bullets below an opening line.
+/// - These rows are no list of bullets below an opening line.
 pub(crate) fn strip(rows: &mut [String]) {
     let [first, decorated @ .., last] = rows else {
         return;

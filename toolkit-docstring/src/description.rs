@@ -11,7 +11,7 @@ pub(crate) struct Description<'a> {
 }
 
 impl<'a> Description<'a> {
-    /// Adds a line. At a removed section, only one blank line is kept.
+    /// Adds a line. Of a removed section, one blank line stays.
     pub(crate) fn keep(&mut self, line: &'a Line) {
         let after_text = matches!(self.lines.last(), Some(Some(_)));
         if line.is_blank() && line.fence == Fence::Outside {
@@ -27,7 +27,7 @@ impl<'a> Description<'a> {
         self.lines.push(Some(line));
     }
 
-    /// Marks a removed section, to be replaced by one blank line.
+    /// Marks a removed section.
     pub(crate) fn cut(&mut self) {
         self.is_cut = true;
     }
@@ -70,7 +70,7 @@ mod tests {
     use super::Description;
     use crate::lines;
 
-    /// Checks the summary and the text of a description, where each line `cut` is a removed section.
+    /// Checks the summary and the text of a description, where a line `cut` is a removed section.
     fn check(text: &str, summary: &str, expected: &str) {
         let lines = lines::parse(text);
         let mut description = Description::default();

@@ -8,17 +8,15 @@ const TAB: usize = 8;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// The zero-based number of the line.
+    /// The zero-based number.
     pub(crate) number: usize,
-    /// The number of leading spaces, without the common indentation.
+    /// The number of leading spaces beyond the common indentation.
     pub(crate) indent: usize,
-    /// The text without surrounding whitespace.
     pub(crate) text: String,
     /// Whether the line is the first, or the line directly above is blank.
     pub(crate) after_blank: bool,
     pub(crate) fence: Fence,
-    /// The text with the next lines of the paragraph, up to the one that closes the brackets open in this
-    /// line.
+    /// The paragraph's text from this line to the one that closes its open brackets.
     pub(crate) joined: Option<Joined>,
 }
 
@@ -95,8 +93,7 @@ fn join(lines: &[Line]) -> Option<Joined> {
     Some(Joined { text, height })
 }
 
-/// Returns the number of lines up to the one that closes the brackets of the first, if there are such
-/// lines.
+/// Returns the number of lines that [`join`] joins, if any.
 fn joined_height(lines: &[Line]) -> Option<usize> {
     let mut brackets = Brackets::default();
     for (above, line) in lines.iter().enumerate() {

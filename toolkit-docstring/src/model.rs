@@ -17,19 +17,18 @@
 pub struct Docstring {
     /// The first paragraph of the description, as one line.
     pub summary: String,
-    /// The text without the documentation of parameters, return value and errors, and without common
-    /// indentation.
+    /// The text without the documentation of parameters, return value and errors.
     ///
-    /// The rustdoc sections `# Examples`, `# Panics` and `# Safety` are also left out, because they
-    /// address programmers.
+    /// Common indentation is removed, and so are the rustdoc sections `# Examples`, `# Panics` and `#
+    /// Safety`, because they address programmers.
     pub description: String,
-    /// The documented parameters, in the order of the comment and each once.
+    /// The documented parameters in order, each once.
     pub params: Vec<ParamDoc>,
     /// The documentation of the return value.
     pub returns: Option<ReturnsDoc>,
-    /// The documented errors, in the order of the comment.
+    /// The documented errors in order.
     pub raises: Vec<RaisesDoc>,
-    /// Likely mistakes in the comment, in the order of its lines.
+    /// Likely mistakes in the order of the lines.
     pub problems: Vec<Problem>,
 }
 
@@ -97,7 +96,7 @@ pub struct ParamDoc {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReturnsDoc {
-    /// The type as written in the comment.
+    /// The type as written.
     pub ty: Option<String>,
     /// The description, in the form of [`ParamDoc::description`].
     pub description: String,
@@ -118,7 +117,7 @@ pub struct ReturnsDoc {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RaisesDoc {
-    /// The error type as written in the comment.
+    /// The error type as written.
     pub ty: Option<String>,
     /// The description, in the form of [`ParamDoc::description`].
     pub description: String,

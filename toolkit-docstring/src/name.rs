@@ -2,7 +2,6 @@
 
 use crate::prose::strip_colon;
 
-/// A parameter name found at the start of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Name<'a> {
     /// The name, without marks or `r#`.
@@ -39,9 +38,7 @@ impl<'a> Name<'a> {
         Self::parse(text).filter(|name| name.rest.is_empty()).map(|name| name.text)
     }
 
-    /// Parses the names at the start of a text such as `a, b, c: text`.
-    ///
-    /// The `rest` of the last name is the text after the list.
+    /// Parses the names at the start of a text such as `a, b, c: text`, of which the last has the `rest`.
     pub(crate) fn list(text: &'a str) -> Option<(Vec<&'a str>, Self)> {
         let mut name = Self::parse(text)?;
         let mut names = vec![name.text];

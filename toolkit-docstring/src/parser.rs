@@ -17,8 +17,7 @@ use crate::type_spec::{TypeSpec, looks_like_type, split_type, type_name};
 pub(crate) struct Parser<'a> {
     ahead: &'a [Line],
     section: Option<Section>,
-    /// The level of the current heading for programmers, such as `# Panics`, whose text the description
-    /// omits.
+    /// The level of the current heading for programmers, such as `# Panics`.
     hidden_level: Option<usize>,
     description: Description<'a>,
     builder: Builder,
@@ -87,7 +86,7 @@ impl<'a> Parser<'a> {
             if section.ends_with_prose(line) {
                 self.section = None;
             }
-            // `None.` in place of entries means that there are no parameters.
+            // `None.` means that there are no parameters.
             if line.text.trim_end_matches('.').eq_ignore_ascii_case("none") {
                 self.description.cut();
             } else {
@@ -197,9 +196,8 @@ impl<'a> Parser<'a> {
         self.ahead = self.ahead.get(count..).unwrap_or_default();
     }
 
-    /// Consumes the following lines while `belongs` returns `true`, and returns the text of the entry.
-    ///
-    /// `first` is the text of its first line.
+    /// Consumes the lines for which `belongs` returns `true`, and returns the text of the entry, which
+    /// begins with `first`.
     fn body(&mut self, first: &str, belongs: impl Fn(&Line, &[Line]) -> bool) -> String {
         let mut prose = Prose::new(first);
         let mut unseen = self.ahead;
@@ -219,7 +217,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Returns whether the description omits a line below a heading for programmers of this `level`.
+/// Returns whether the description omits a line below a heading for programmers.
 ///
 /// The documentation of parameters, return value and errors is never omitted.
 fn is_hidden(line: &Line, ahead: &[Line], level: usize) -> bool {
@@ -259,7 +257,7 @@ fn continues_entry(line: &Line, ahead: &[Line], first: &Line, section: Section) 
         && !begins_block(line, ahead, Some(section))
 }
 
-/// Returns whether `line` continues the error that begins at `first`.
+/// Returns whether `line` continues the error at `first`.
 fn continues_error(line: &Line, ahead: &[Line], first: &Line, section: Section) -> bool {
     continues_entry(line, ahead, first, section)
         && (line.indent > first.indent || split_error(&line.text).0.is_none())

@@ -1,4 +1,4 @@
-//! The section that the parser is reading, and the rules for the lines that belong to it.
+//! The section that the parser is reading, and its rules for lines.
 
 use crate::item::Item;
 use crate::lines::Line;
@@ -6,14 +6,13 @@ use crate::numpy;
 use crate::title::{self, Kind, Style, Title};
 use crate::type_spec::looks_like_type;
 
-/// A section about parameters, the return value or errors, while the parser reads it.
+/// A section about parameters, the return value or errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Section {
     pub(crate) kind: Kind,
     pub(crate) style: Style,
     /// Whether entries have bullets. `None` before the first entry.
     bulleted: Option<bool>,
-    /// The indentation of the title.
     indent: usize,
     /// Whether the first line is indented no deeper than the title.
     flush: bool,
@@ -40,7 +39,7 @@ impl Section {
         Self { bulleted: self.bulleted.or(Some(bulleted)), ..self }
     }
 
-    /// Returns whether `line` belongs to the section, by its position and indentation.
+    /// Returns whether `line` belongs to the section, by its place and indentation.
     pub(crate) fn contains(self, line: &Line) -> bool {
         if self.style != Style::Google || line.indent > self.indent {
             return true;
@@ -55,7 +54,7 @@ impl Section {
         }
     }
 
-    /// Returns whether `line` continues the previous entry, by its position and indentation.
+    /// Returns whether `line` continues the previous entry, by its place and indentation.
     pub(crate) fn continues(self, line: &Line) -> bool {
         let inside = self.style != Style::Google || line.indent > self.indent;
         inside || self.flush && !line.after_blank
@@ -85,8 +84,7 @@ impl Section {
         if self.bulleted.is_none_or(|bulleted| bulleted == item.bulleted) { Some(item) } else { None }
     }
 
-    /// Returns whether a line like a title is an entry of this section, such as a parameter called
-    /// `example`.
+    /// Returns whether a line like a title is an entry, such as a parameter called `example`.
     pub(crate) fn has_entry_like(self, title: Title, line: &Line) -> bool {
         let inside = title.style == Style::Google && self.style == Style::Google && line.indent > self.indent;
         let is_title = title.kind != Kind::Other && line.text.starts_with(char::is_uppercase);

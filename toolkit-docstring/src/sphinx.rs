@@ -40,7 +40,7 @@ pub(crate) enum Field<'a> {
     /// A known keyword without the second colon, such as `:param x text`.
     Unclosed {
         keyword: &'a str,
-        /// What stands before the missing colon, for the message: `name` or `keyword`.
+        /// What stands before the missing colon: `name` or `keyword`.
         after: &'static str,
     },
     /// A keyword that is almost a known one, such as `:parm x: text`.
@@ -50,8 +50,7 @@ pub(crate) enum Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    /// Parses a field at the start of `line`, and returns it with the number of lines up to the end of its
-    /// type.
+    /// Parses a field, and returns it with the number of lines up to the end of its type.
     pub(crate) fn read(line: &'a Line) -> Option<(Self, usize)> {
         let (field, height) = line.read(Self::parse, |alone, joined| {
             matches!(joined, Some(Self::Known { .. })) && alone.is_some_and(Self::lacks_an_end)
@@ -59,7 +58,7 @@ impl<'a> Field<'a> {
         Some((field?, height))
     }
 
-    /// Returns whether the type or the name may end on a line below.
+    /// Returns whether the type or the name may end below.
     fn lacks_an_end(self) -> bool {
         match self {
             Self::Known { tag: Tag::ParamType | Tag::ReturnType, .. } | Self::Unclosed { .. } => true,

@@ -12,7 +12,7 @@ pub(crate) enum Kind {
     Returns,
     /// Errors, one entry each.
     Raises,
-    /// Anything else. The section stays in the description.
+    /// Anything else, which stays in the description.
     Other,
 }
 
@@ -30,7 +30,7 @@ pub(crate) enum Style {
 pub(crate) struct Title {
     pub(crate) kind: Kind,
     pub(crate) style: Style,
-    /// Whether the title is `Required` or `Optional`, which only groups the parameters of a list.
+    /// Whether the title is `Required` or `Optional`, which only groups parameters.
     is_group: bool,
 }
 
@@ -93,7 +93,6 @@ impl Title {
         Self { kind: Kind::Other, style, is_group: false }
     }
 
-    /// Parses a title with a known meaning, such as `Args`.
     fn known(text: &str, style: Style) -> Option<Self> {
         let lowercase = text
             .trim_start_matches(|c: char| c == '*' || c.is_whitespace())
@@ -125,7 +124,7 @@ impl Title {
     }
 }
 
-/// Returns whether `text` is a section on one line, such as `Returns: the sum`, of a kind that `matches`.
+/// Returns whether `text` is a section such as `Returns: the sum`, of a kind that `matches`.
 pub(crate) fn is_inline_section(text: &str, matches: impl Fn(Kind) -> bool) -> bool {
     if !text.starts_with(char::is_uppercase) {
         return false;

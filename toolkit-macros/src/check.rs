@@ -15,7 +15,7 @@ use syn::{GenericParam, LitStr, ReturnType, Safety, Type, TypeParamBound};
 
 const MAX_NAME_LENGTH: usize = 128;
 
-/// Checks a tool function, reports all errors, and returns the model, if there is a legal name.
+/// Checks a tool function, reports all errors, and returns the model.
 pub(crate) fn check<'a>(draft: &'a Draft<'a>, diag: &mut Diag) -> Option<Model<'a>> {
     check_signature(draft, diag);
     check_documentation(draft, diag);

@@ -16,8 +16,8 @@ use syn::{
 /// If the check fails, the compiler reports one error. It then treats every `__Checked<T>` as erroneous,
 /// and reports no errors in the code of serde and schemars.
 ///
-/// Several types may contain one unsuitable type, such as `Foo` and `HashMap<String, Foo>`. The simplest
-/// is checked first, and the others only if no such check fails.
+/// Of several types with one unsuitable type, such as `Foo` and `HashMap<String, Foo>`, the simplest is
+/// checked first, and the others only if no such check fails.
 pub(crate) fn checks(types: &[Type]) -> TokenStream {
     let mut seen = HashSet::new();
     let mut candidates = Vec::new();
@@ -73,8 +73,6 @@ fn constant(name: &str, checks: &[TokenStream]) -> TokenStream {
 }
 
 /// Returns the type inside all nested `Option`, `Vec` and `Box`, except in `Box<str>` and `Box<[T]>`.
-///
-/// In this form, types are compared and each is checked only once.
 pub(crate) fn innermost(ty: TokenStream) -> TokenStream {
     let Ok(parsed) = syn::parse2::<Type>(ty.clone()) else { return ty };
     for container in ["Option", "Vec", "Box"] {
@@ -104,8 +102,8 @@ pub(crate) fn mark_checked(params: &mut [ParamModel<'_>]) {
 
 /// Returns whether the type is `&[T]` or `Option<&[T]>`.
 ///
-/// If `T` is unsuitable, the compiler takes the decoded value for a slice itself, and reports that it has
-/// no size.
+/// If `T` is unsuitable, the compiler takes the decoded value for a slice, and reports that it has no
+/// size.
 fn is_slice(param: &ParamModel<'_>) -> bool {
     let inner = only_argument(param.ty, "Option").unwrap_or(param.ty);
     param.pass != PassMode::Owned && only_argument(inner, "Vec").is_some()
@@ -117,8 +115,7 @@ const USUAL: [&str; 13] = [
     "BTreeSet", "VecDeque",
 ];
 
-/// Returns the names of all types in a type, without paths and without the usual types of the standard
-/// library.
+/// Returns the names of all types in a type, without paths and usual types.
 fn own_types(ty: &Type) -> BTreeSet<String> {
     match ty {
         Type::Path(TypePath { path, .. }) => {

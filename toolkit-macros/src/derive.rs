@@ -78,8 +78,7 @@ pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     })
 }
 
-/// Adds a helper function with the statements `calls`, which apply constraints to a schema, and returns
-/// its name.
+/// Adds a helper function that applies constraints to a schema by `calls`, and returns its name.
 fn constraining(helpers: &mut Vec<TokenStream>, calls: &TokenStream) -> Ident {
     let constraints = quote!(let __constraints = &mut __toolkit::Constraints::of(__schema););
     transforming(helpers, quote!(#constraints #calls))

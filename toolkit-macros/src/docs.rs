@@ -57,8 +57,8 @@ impl Docs {
         }
     }
 
-    /// Generates a warning for each part that the macro cannot evaluate, and so not read for parameters
-    /// and fields.
+    /// Generates a warning for each part that the macro cannot evaluate, so that its descriptions are not
+    /// read.
     ///
     /// A macro cannot warn, but the compiler warns of deprecated items.
     pub(crate) fn warnings(&self) -> TokenStream {
@@ -124,7 +124,7 @@ fn evaluate(expr: &Expr) -> Option<String> {
     match invocation.path.segments.last()?.ident.to_string().as_str() {
         "concat" => Some(arguments.concat()),
         "env" => env::var(arguments.first()?).ok(),
-        // The compiler reads the file, too, so a change of it makes the compiler build the crate again.
+        // The compiler reads the file, too, so a change of it leads to a new build.
         "include_str" if proc_macro::is_available() => {
             let source = proc_macro::Span::call_site().local_file()?;
             fs::read_to_string(source.parent()?.join(arguments.first()?)).ok()
@@ -135,8 +135,8 @@ fn evaluate(expr: &Expr) -> Option<String> {
 
 /// Returns the description of a parameter or field as an expression of type `&'static str`.
 ///
-/// In order of precedence, it comes from `#[param(description = "…")]`, a comment on the parameter or
-/// field, or a section in the documentation of the function or type.
+/// It comes from `#[param(description = "…")]`, or else a comment on the parameter or field, or else a
+/// section in the documentation of the function or type.
 pub(crate) fn describe(attr: Option<&Expr>, own: &Docs, section: Option<&ParamDoc>) -> Option<TokenStream> {
     if let Some(attr) = attr {
         return Some(attr.to_token_stream());

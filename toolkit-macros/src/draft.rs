@@ -78,7 +78,7 @@ impl<'a> Draft<'a> {
         self.owner.map(|owner| owner.generics).filter(|generics| !generics.params.is_empty())
     }
 
-    /// Returns the parameters that are decoded from the arguments of the call.
+    /// Returns the parameters decoded from the arguments of the call.
     pub(crate) fn decoded(&self) -> impl Iterator<Item = &DraftParam<'a>> {
         self.params.iter().filter(|param| matches!(param.source, Source::Arguments { .. }))
     }
@@ -162,7 +162,7 @@ fn parse_param<'a>(input: &'a FnArg, diag: &mut Diag) -> Option<DraftParam<'a>> 
     Some(DraftParam { ident, source, attr, docs: Docs::from_attrs(&helpers) })
 }
 
-/// Replaces parameter types without a fixed size, so that the compiler does not report them again.
+/// Replaces parameter types without a fixed size, which the compiler would report again.
 pub(crate) fn give_sizes(sig: &mut Signature) {
     for input in &mut sig.inputs {
         if let FnArg::Typed(typed) = input

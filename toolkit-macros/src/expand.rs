@@ -105,7 +105,7 @@ fn state_needs(draft: &Draft<'_>) -> Vec<TokenStream> {
 /// Generates attributes that allow lints about the user's tokens in generated code.
 ///
 /// The compiler reports no lint about tokens of a macro from another crate, except `deprecated`. The list
-/// is short, because code that forbids one of its lints by name does not compile.
+/// is short, because code that forbids one of its lints does not compile.
 fn allowed_lints() -> TokenStream {
     quote!(#[allow(deprecated, unused_qualifications, clippy::all, clippy::nursery, clippy::pedantic)])
 }
@@ -221,8 +221,7 @@ fn lasting(generics: &Generics) -> Generics {
     generics
 }
 
-/// Generates a placeholder for a function with errors, so that code using the tool causes no further
-/// errors.
+/// Generates a placeholder for a function with errors, to prevent further errors.
 pub(crate) fn placeholder(draft: &Draft<'_>) -> TokenStream {
     let krate = &draft.attr.krate;
     let ident = &draft.sig.ident;
@@ -240,7 +239,7 @@ pub(crate) fn placeholder(draft: &Draft<'_>) -> TokenStream {
 ///
 /// If another item has the same name, the compiler's error points at the function's name. The items are in
 /// an attribute of the struct: in an `impl` block without `#[toolset]`, the compiler reports the struct
-/// and drops it with its attributes, so there is one error.
+/// and drops both, so there is one error.
 fn marker(draft: &Draft<'_>, items: &TokenStream) -> TokenStream {
     let cfgs = draft.cfgs();
     let krate = &draft.attr.krate;

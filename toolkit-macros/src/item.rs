@@ -101,8 +101,7 @@ fn macro_attr_name(attr: &Attribute) -> Option<&'static str> {
     ["tool", "param", "state"].into_iter().find(|name| attr.path().is_ident(name))
 }
 
-/// Removes this macro's helper attributes from parameters, even misspelled ones. Returns whether there
-/// were any.
+/// Removes this macro's helper attributes, even misspelled ones. Returns whether there were any.
 pub(crate) fn strip_helper_attrs(sig: &mut Signature) -> bool {
     let mut is_changed = false;
     for input in &mut sig.inputs {
@@ -117,8 +116,8 @@ pub(crate) fn strip_helper_attrs(sig: &mut Signature) -> bool {
     is_changed
 }
 
-/// Returns whether the macro must remove an attribute of a parameter: its own, and doc comments, which
-/// Rust forbids there.
+/// Returns whether the macro must remove an attribute: its own, and doc comments, which Rust forbids on
+/// parameters.
 pub(crate) fn is_helper_attr(attr: &Attribute) -> bool {
     ["param", "state", "doc"].iter().any(|helper| attr.path().is_ident(helper))
 }

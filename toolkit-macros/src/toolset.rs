@@ -73,8 +73,7 @@ pub(crate) fn expand_toolset(attr: TokenStream, item: TokenStream) -> TokenStrea
     diag.into_tokens(quote!(#block #generated))
 }
 
-/// Reports an item that is not an `impl` block, and returns it without attributes that would cause further
-/// errors.
+/// Reports an item that is not an `impl` block, and removes attributes that would cause further errors.
 fn refuse(item: TokenStream, error: syn::Error, diag: &mut Diag) -> TokenStream {
     if item.clone().into_iter().any(|token| matches!(token, TokenTree::Ident(word) if word == "impl")) {
         diag.push(error);
@@ -128,8 +127,7 @@ fn check_block(block: &ItemImpl, attr: &ToolsetAttr, is_empty: bool, diag: &mut 
     false
 }
 
-/// Takes `#[tool]` and its helper attributes from the methods of a block, and returns these with their
-/// arguments.
+/// Returns the `#[tool]` methods of a block with the arguments of the attribute, which it removes.
 fn take_methods(block: &mut ItemImpl, diag: &mut Diag) -> Vec<(TokenStream, FunctionItem)> {
     let mut methods = Vec::new();
     for item in &mut block.items {

@@ -13,8 +13,8 @@ impl Dispatcher {
     /// Checks that each [rule to deny or to ask](crate::middleware::Permissions#rules-without-tools)
     /// selects a tool.
     ///
-    /// Call it after all middleware is added: while a rule selects no tool of a fixed registry, all calls
-    /// are refused.
+    /// Call it after all middleware is added. A rule that selects no tool of a fixed registry refuses all
+    /// calls.
     ///
     /// ```
     /// use toolkit_ai::{ClosureTool, Dispatcher};
@@ -47,8 +47,8 @@ impl Dispatcher {
     ///
     /// The problems are likely mistakes; a test can check that there are none. A rule to deny or to ask
     /// without tools makes a fixed registry refuse all calls, see [`check`](Self::check). With the feature
-    /// `tracing`, the first call of the dispatcher or a clone logs the problems as warnings, and so does
-    /// the first call after a change of a [live registry](crate::LiveRegistry).
+    /// `tracing`, the first call of the dispatcher or a clone logs them as warnings, and so does the first
+    /// after a change of a [live registry](crate::LiveRegistry).
     ///
     /// ```
     /// use toolkit_ai::{ClosureTool, Dispatcher, ToolName, ToolRegistry};
@@ -79,13 +79,11 @@ impl Dispatcher {
         warnings
     }
 
-    /// Returns the tools for calls that start now.
-    ///
-    /// The first time and after each change, logs the [warnings](Self::warnings).
+    /// Returns the tools for calls that start now, and logs new [warnings](Self::warnings).
     #[doc(hidden)]
     #[must_use]
     pub fn snapshot(&self) -> Arc<ToolRegistry> {
-        // The definition of a tool is code of the program and may panic.
+        // The program's definition of a tool may panic.
         self.settings.warned.log(&self.registry, || guarded(|| self.warnings()).unwrap_or_default());
         self.registry()
     }

@@ -15,15 +15,13 @@ use std::time::Duration;
 /// without a limit of their own.
 ///
 /// The calls belong to this dispatcher's [run](Dispatcher::with_run). Without one, they belong to the run
-/// of the outer call and use its session, agent name and progress listener. Session changes and actions
-/// then become part of the outer call.
+/// of the outer call, which gets their session changes and actions.
 impl ToolProvider for Dispatcher {
     fn tools(&self) -> Vec<ToolDefinition> {
         let mut definitions = Vec::new();
         for definition in self.registry().iter_definitions() {
             let mut outer = definition.clone().without_state_needs();
-            // This dispatcher retries and limits each attempt itself. The outer one must not repeat that,
-            // or end all attempts with the limit of one.
+            // The outer dispatcher must not retry again, or end all attempts with the limit of one.
             outer.metadata.retries = 0;
             outer.metadata.timeout = outer.metadata.timeout.map(|_| Duration::MAX);
             definitions.push(outer);

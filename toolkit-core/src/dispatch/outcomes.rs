@@ -40,10 +40,9 @@ impl Dispatcher {
         self.run.as_ref()
     }
 
-    /// Sets a function to write the error messages for the model, from the name of the called tool and the
-    /// error.
+    /// Sets a function to write the error messages for the model, from the name of the tool and the error.
     ///
-    /// The default is [`ToolError::message`], without the causes of the error.
+    /// The default is [`ToolError::message`], without causes.
     ///
     /// ```
     /// use toolkit_ai::{Dispatcher, ToolCall, ToolRegistry};

@@ -26,7 +26,7 @@ pub(super) struct Preparation<'a> {
     /// The decided approval of the outer dispatcher's call.
     pub(super) decided: Option<Box<Approval>>,
     pub(super) numbering: &'a mut Numbering,
-    /// The order of the calls in the batch. `None` for a single call.
+    /// `None` for a single call.
     pub(super) turns: Option<&'a mut Turns>,
 }
 
@@ -85,7 +85,7 @@ impl Preparation<'_> {
         let metadata = &definition.metadata;
         let limit = self.settings.limit(metadata, self.registry.timeout());
         let path = if self.settings.needs_schedule(metadata) {
-            // Reading the lane from the arguments runs code of the tool, which may panic.
+            // Reading the lane runs code of the tool, which may panic.
             match guarded(|| self.schedule(tool, definition, limit, arguments)) {
                 Ok(scheduled) => CallPath::Scheduled(scheduled),
                 Err(PanicText(text)) => return Err(ToolError::panicked(definition.name.as_str(), &text)),
@@ -97,7 +97,6 @@ impl Preparation<'_> {
         Ok(Work { tool_name: definition.name.clone(), max_result_size, path })
     }
 
-    /// Emits that the call is queued.
     #[cold]
     fn queued(
         &mut self,
@@ -124,7 +123,6 @@ impl Preparation<'_> {
         CallGuard::new(bus.clone(), call)
     }
 
-    /// Queues the call behind earlier calls for the same resource.
     #[cold]
     fn schedule(
         &mut self,

@@ -23,9 +23,9 @@ pub(super) struct PreparedCall {
     pub(super) id: CallId,
     pub(super) name: String,
     pub(super) extras: ProviderExtras,
-    /// What the registry has rewritten for the tool, without the arguments, which are in the work.
+    /// What the registry has rewritten for the tool, except the arguments.
     pub(super) rewritten: Option<Box<Rewritten>>,
-    /// The approval decided before the call. Boxed, because it is rare.
+    /// Boxed, because it is rare.
     pub(super) decided: Option<Box<Approval>>,
     /// The remaining work, or why the call cannot run.
     pub(super) work: Result<Work, ToolError>,
@@ -42,13 +42,12 @@ pub(super) struct Work {
 }
 
 pub(super) enum CallPath {
-    /// The tool runs at once, without waiting and without middleware.
+    /// Runs the tool at once, without middleware.
     Inline { tool: Arc<dyn Tool>, limit: Option<Duration>, arguments: RawArguments },
-    /// The call needs a turn, a permit, a thread, middleware or retries.
+    /// Needs a turn, a permit, a thread, middleware or retries.
     Scheduled(ScheduledCall),
 }
 
-/// The outcome, the actions and the running time of an ended call.
 pub(super) struct Ended {
     outcome: Outcome,
     actions: ToolActions,
@@ -147,9 +146,8 @@ impl PreparedCall {
         ToolResult { call_id: id, name, position, outcome, duration, call_reason, actions, extras }
     }
 
-    /// Returns the error result of a call with a lost task.
-    ///
-    /// A task is lost if the runtime shuts down, or if code outside of the panic guards panics.
+    /// Returns the error of a call whose task is lost: the runtime shuts down, or code outside of the
+    /// guards panics.
     #[cold]
     pub(super) fn into_lost(self, settings: &Settings) -> ToolResult {
         let error = if std::thread::panicking() {

@@ -6,7 +6,6 @@ use std::collections::VecDeque;
 use std::sync::PoisonError;
 use std::task::{Context, Poll, Waker};
 
-/// The results of a batch, whose calls run on separate tasks.
 #[derive(Default)]
 pub(super) struct Results(Mutex<FinishedResults>);
 
@@ -43,7 +42,7 @@ impl Results {
 
     /// Takes all remaining results in the order of the calls, once all `pushed` calls have ended.
     ///
-    /// The batch is woken once, not by each call.
+    /// The batch is woken only once.
     pub(super) fn poll_rest(&self, pushed: usize, cx: &mut Context<'_>) -> Poll<Vec<ToolResult>> {
         let mut inner = self.lock();
         if inner.ended < pushed {

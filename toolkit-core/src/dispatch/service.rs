@@ -11,8 +11,8 @@ use tower_service::Service;
 /// A [`Dispatcher`] as a `tower` service from [`ToolCall`] to [`ToolResult`].
 ///
 /// The service is always ready, because each call waits for its own permits. It never fails, because a
-/// failed call has a result too. Each call is a separate batch, so the order of calls is not kept.
-/// Dropping the future stops the call.
+/// failed call has a result too. Each call is a separate batch, so calls have no order. Dropping the
+/// future stops the call.
 ///
 /// ```
 /// use toolkit_ai::{Dispatcher, ToolCall, ToolRegistry};

@@ -27,16 +27,16 @@ pub(super) struct Settings {
     pub(super) failure_text: Option<Arc<FailureText>>,
     /// Whether errors are serialized with their details.
     pub(super) stored_details: bool,
-    /// The permits, shared by all clones of the dispatcher.
+    /// Shared by all clones of the dispatcher.
     pub(super) gates: Arc<Gates>,
     /// Whether the tools come and go, so that rules may select none for now.
     pub(super) is_live: bool,
-    /// The tools whose warnings have been logged, shared by all clones.
+    /// The tools with logged warnings, shared by all clones.
     pub(super) warned: Warned,
 }
 
 impl Settings {
-    /// Returns whether a call of the tool needs a queue, a permit, a thread, middleware or retries.
+    /// Returns whether calls need a queue, a permit, a thread, middleware or retries.
     #[inline]
     pub(super) fn needs_schedule(&self, metadata: &ToolMetadata) -> bool {
         self.max_concurrency.is_some()
@@ -48,8 +48,7 @@ impl Settings {
             || metadata.retries > 0
     }
 
-    /// Returns the middleware for calls of a tool, with [`Retry`] as the innermost if the tool has retries
-    /// and no middleware retries.
+    /// Returns the middleware for a tool, with [`Retry`] as the innermost if needed.
     pub(super) fn middleware_for(&self, metadata: &ToolMetadata) -> Arc<Vec<BoxMiddleware>> {
         if metadata.retries == 0 || self.middleware.iter().any(Middleware::retries) {
             return self.middleware.clone();
@@ -87,8 +86,7 @@ impl Settings {
 
     /// Truncates an outcome.
     ///
-    /// Cancellation ends the wait for a slow sink, but does not change the outcome: its actions are
-    /// already decided.
+    /// Cancellation ends the wait for a slow sink, but the outcome stays: its actions are already decided.
     pub(super) fn truncated<'a>(
         &'a self,
         limit: usize,

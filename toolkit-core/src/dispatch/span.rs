@@ -45,7 +45,7 @@ impl CallSpan {
 
     /// Records the outcome, with the output if `contents` is set, and measures the call.
     ///
-    /// `tool` is `None` for an unknown tool: the names that models invent would be too many.
+    /// `tool` is `None` for an unknown tool, because models invent too many names.
     #[inline]
     pub(super) fn end(&self, outcome: &Outcome, contents: bool, tool: Option<&str>, duration: Duration) {
         let error = match outcome {
@@ -76,7 +76,7 @@ impl CallSpan {
     }
 }
 
-/// The number of the tools whose warnings have been logged, counted from 1 and shared by clones.
+/// The number of the tools with logged warnings, counted from 1 and shared by clones.
 #[derive(Clone, Default)]
 pub(super) struct Warned(#[cfg(feature = "tracing")] Arc<AtomicU64>);
 

@@ -5,7 +5,7 @@ use foldhash::fast::RandomState;
 use std::collections::HashMap;
 use tokio::sync::oneshot::{self, Receiver, Sender};
 
-/// The order of the calls in one batch: for each resource, such as a lane, the last call to use it.
+/// The last call of a batch to use each resource, such as a lane.
 #[derive(Default)]
 pub(super) struct Turns {
     last: HashMap<LimitedResource, EarlierCall, RandomState>,
@@ -15,11 +15,10 @@ pub(super) struct Turns {
 
 /// Receives a message when the previous call for the same resource ends.
 ///
-/// An abandoned call sends its own `EarlierCall`: the receiver then waits for the call before the
-/// abandoned one.
+/// An abandoned call sends its own `EarlierCall`: the receiver then waits for the call before it.
 struct EarlierCall(Receiver<Option<Self>>);
 
-/// A call's turn to use a resource, from the end of the previous call to the drop of the turn.
+/// A call's turn to use a resource, until it is dropped.
 pub(super) struct Turn {
     before: Option<EarlierCall>,
     ended: Option<Sender<Option<EarlierCall>>>,

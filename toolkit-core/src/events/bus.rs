@@ -5,7 +5,7 @@ use crate::guard::guarded;
 use std::sync::{Arc, OnceLock};
 use tokio::sync::broadcast::{self, Sender};
 
-/// The number of recent events kept for streams that are read slowly.
+/// The number of recent events kept for slow readers.
 const EVENTS_KEPT: usize = 4_096;
 
 type Listener = dyn Fn(&ToolEvent) + Send + Sync;

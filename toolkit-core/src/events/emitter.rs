@@ -26,8 +26,7 @@ struct CallProgress {
     coerced: Vec<String>,
     /// Whether the last event was emitted. Later ones are dropped.
     ended: bool,
-    /// Whether the listeners are being called. Events emitted meanwhile, perhaps by a listener, wait in
-    /// the queue.
+    /// Whether the listeners are being called. Events emitted meanwhile wait in the queue.
     is_emitting: bool,
     queue: VecDeque<ToolEvent>,
 }
@@ -77,8 +76,7 @@ impl EventEmitter {
         self.emit(ToolEventKind::Retried { attempt, error, pause });
     }
 
-    /// Returns the error of an event, without texts that may repeat arguments or outputs unless events
-    /// have contents.
+    /// Returns the error of an event, without texts that may repeat contents unless events include these.
     fn shown(&self, error: &ToolError) -> ToolError {
         if self.0.bus.includes_contents() { error.clone() } else { error.without_contents() }
     }

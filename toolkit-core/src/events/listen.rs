@@ -33,7 +33,7 @@ impl std::error::Error for Lagged {}
 /// A slow reader can [miss](Lagged) events.
 pub struct EventReceiver<T>(ReusableBoxFuture<'static, (Result<T, RecvError>, Receiver<T>)>);
 
-/// A stream of the events of a [dispatcher](crate::Dispatcher::events) and its clones.
+/// The events of a [dispatcher](crate::Dispatcher::events) and its clones.
 pub type ToolEvents = EventReceiver<ToolEvent>;
 
 impl<T: Clone + Send + 'static> EventReceiver<T> {

@@ -67,9 +67,7 @@ impl ExecutionLog {
         Self(Arc::new(LogState { capacity, kept: Mutex::default() }))
     }
 
-    /// Records a call if `event` is its last event.
-    ///
-    /// Programs may record events from sources other than dispatchers.
+    /// Records a call if `event`, perhaps from another source than a dispatcher, is its last.
     pub fn record(&self, event: &ToolEvent) {
         let ToolEventKind::Ended(end) = &event.kind else { return };
         let entry = LogEntry { time: event.time, call: event.call.clone(), end: end.clone() };
@@ -80,7 +78,7 @@ impl ExecutionLog {
             kept.entries.push_back(entry);
         }
         drop(kept);
-        // The lock is released first, because dropping a large entry takes time.
+        // The lock is released first: dropping a large entry takes time.
         drop(oldest);
     }
 
@@ -96,7 +94,7 @@ impl ExecutionLog {
         LogStatistics::of(filter.select(&self.kept()))
     }
 
-    /// Returns the number of calls ever recorded, including calls no longer in the log.
+    /// Returns the number of calls ever recorded.
     #[must_use]
     pub fn recorded(&self) -> u64 {
         self.kept().recorded

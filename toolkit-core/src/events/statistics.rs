@@ -33,7 +33,7 @@ pub struct ToolStatistics {
     /// The shortest running time.
     #[serde(rename = "shortest_ms", serialize_with = "milliseconds")]
     pub shortest: Duration,
-    /// The median running time, for an even number of calls the longer of the two middle times.
+    /// The median running time; of two middle times, the longer one.
     #[serde(rename = "median_ms", serialize_with = "milliseconds")]
     pub median: Duration,
     /// The longest running time.
@@ -94,7 +94,7 @@ impl Collected {
     }
 }
 
-/// Serializes the status as the event's name without the prefix `tool.`, such as `timeout`.
+/// Serializes the event's name without `tool.`, such as `timeout`.
 impl Serialize for CallStatus {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.event_name().trim_start_matches("tool."))

@@ -43,8 +43,8 @@ pub fn checked_parameters(
 /// The schema must be within the limits, and must not refer to another document. Names of members and
 /// allowed values must have no hidden characters.
 ///
-/// Each keyword with a value outside of JSON Schema, such as `"required": true`, is removed with a note,
-/// because neither providers nor checks know its meaning.
+/// Each keyword with a value outside of JSON Schema, such as `"required": true`, is removed with a note:
+/// neither providers nor checks know its meaning.
 ///
 /// # Errors
 /// The kind of the first fault, and its description.
@@ -101,7 +101,7 @@ fn remove_keyword(schema: &mut Value, path: &str) -> Option<Value> {
     schema.pointer_mut(place)?.as_object_mut()?.shift_remove(keyword)
 }
 
-/// Returns a name or choice with hidden characters: it must keep them, because the owner of the schema
+/// Returns a name or choice with hidden characters, which it must keep, because the owner of the schema
 /// knows it with them.
 fn hidden_choice(schema: &Value) -> Option<&str> {
     for (keyword, value) in schema.as_object()? {
@@ -123,7 +123,6 @@ fn hidden_choice(schema: &Value) -> Option<&str> {
     subschemas(schema).find_map(|inside| hidden_choice(inside.schema))
 }
 
-/// Returns a string or the name of a member with hidden characters.
 fn hidden_text(value: &Value) -> Option<&str> {
     match value {
         Value::String(text) if hides_text(text) => Some(text),
@@ -149,8 +148,8 @@ pub fn clean_texts(schema: &mut Value) -> bool {
     clean_keywords(schema, |keyword| matches!(keyword, "title" | "description" | "enumNames"))
 }
 
-/// Returns whether the value of a keyword is no name, choice or schema. Defaults of foreign schemas are
-/// remarks.
+/// Returns whether the value of a keyword is a remark: no name, choice or schema, but for example a
+/// default.
 fn is_remark(keyword: &str) -> bool {
     match Keyword::find(keyword) {
         Some(Keyword { holds, role, .. }) => holds == Holds::Text || role == Role::Annotation,
@@ -158,10 +157,10 @@ fn is_remark(keyword: &str) -> bool {
     }
 }
 
-/// Removes hidden characters from the values of the keywords that `is_cleaned`, at each depth.
+/// Removes hidden characters from the values of the keywords that `is_cleaned`. Returns whether the schema
+/// has changed.
 ///
-/// A pattern or the name of a keyword with hidden characters is removed as a whole. Returns whether the
-/// schema has changed.
+/// A pattern or the name of a keyword with hidden characters is removed as a whole.
 fn clean_keywords(schema: &mut Value, is_cleaned: fn(&str) -> bool) -> bool {
     let mut has_hidden = false;
     each_subschema(schema, &mut |keywords| {
@@ -177,7 +176,7 @@ fn clean_keywords(schema: &mut Value, is_cleaned: fn(&str) -> bool) -> bool {
     has_hidden
 }
 
-/// Removes hidden characters from the strings and names of a value. The depth of a schema is limited.
+/// Removes hidden characters from the strings and names of a value of limited depth.
 fn clean_value(value: &mut Value) {
     match value {
         Value::String(text) => *text = clean(text),
@@ -261,14 +260,13 @@ mod tests {
             json!({"$defs": {"A": {"type": "string"}}, "properties": {"a": {"$ref": "#/$defs/A"}}}),
             json!({"$defs": {"A": {"$anchor": "a"}}, "properties": {"a": {"$ref": "#a"}}}),
             json!({"properties": {"parent": {"$ref": "#"}}}),
-            // A property with the name of a keyword, and a default value.
             json!({"properties": {"$ref": {"type": "string"}}, "default": {"$ref": "https://example.com"}}),
         ] {
             assert_eq!(refusal(schema.clone()), None, "{schema}");
         }
     }
 
-    /// For each place in a schema, what becomes of a text with hidden characters.
+    /// What becomes of a text with hidden characters in each place of a schema.
     #[test]
     fn no_text_of_a_schema_hides_characters() {
         let hidden = "a\u{200b}\u{e0041}\u{202e}";

@@ -2,8 +2,8 @@
 
 /// Returns whether the character is invisible and never needed in text for humans.
 ///
-/// These are control characters except line breaks and tabs, marks that change the direction of text,
-/// characters without width, the fillers of Hangul, and the Unicode blocks that can carry hidden text.
+/// These are control characters except line breaks and tabs, direction marks, characters without width,
+/// the fillers of Hangul, and the Unicode blocks that can carry hidden text.
 fn is_hidden(character: char) -> bool {
     match character {
         '\n' | '\t' => false,
@@ -15,20 +15,18 @@ fn is_hidden(character: char) -> bool {
 
 /// Returns whether a sequence of such characters can carry any text.
 ///
-/// These are the copies of ASCII letters in the block Tags, and the 240 variation selectors of the
-/// supplement.
+/// These are the copies of ASCII letters in the block Tags, and 240 variation selectors.
 fn carries_text(character: char) -> bool {
     matches!(character, '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Returns whether the character is one of the first 16 variation selectors.
 fn is_selector(character: char) -> bool {
     matches!(character, '\u{fe00}'..='\u{fe0f}')
 }
 
-/// Returns whether a selector chooses the form of the character before it, as text or as emoji.
+/// Returns whether a selector shows the character before it as text or as emoji.
 ///
-/// A selector elsewhere, or a second selector, can carry hidden text.
+/// A selector elsewhere, or a second one, can carry hidden text.
 fn chooses_form(selector: char, before: Option<char>) -> bool {
     let has_forms = matches!(
         before,
@@ -51,8 +49,7 @@ fn chooses_form(selector: char, before: Option<char>) -> bool {
 
 /// Returns whether the character is invisible but needed in some scripts and emoji.
 ///
-/// These are soft hyphens, joiners, marks for the direction of a letter, fillers and variation selectors.
-/// Two strings that differ only in them look alike.
+/// Two strings that differ only in such characters look alike.
 fn is_mark(character: char) -> bool {
     is_selector(character)
         || matches!(
@@ -70,7 +67,7 @@ fn is_mark(character: char) -> bool {
         )
 }
 
-/// Returns `text` without the characters that `is_removed`, and without selectors that choose no form.
+/// Returns `text` without the characters that `is_removed`, and selectors that choose no form.
 fn visible(text: &str, is_removed: fn(char) -> bool) -> impl Iterator<Item = char> {
     let mut before = None;
     text.chars().filter(move |character| {
@@ -103,7 +100,7 @@ pub fn hides_text(text: &str) -> bool {
 
 /// Returns `text` without the characters that can carry hidden text.
 ///
-/// Other invisible characters stay, such as the control characters in the output of a terminal.
+/// Other invisible characters stay, such as the control characters of a terminal.
 #[must_use]
 pub fn without_hidden_text(text: String) -> String {
     // The first bytes of these characters and the selectors in UTF-8.
@@ -115,8 +112,8 @@ pub fn without_hidden_text(text: String) -> String {
 
 /// Returns `text` with every invisible character written as an escape of JSON, such as `\u202e`.
 ///
-/// Use it to show values from the model to the user: otherwise, invisible characters can make a value look
-/// like another one. Line breaks and tabs stay. JSON text remains valid JSON with the same value.
+/// Invisible characters can make a value look like another one to the user. Line breaks and tabs stay.
+/// JSON text remains valid JSON with the same value.
 ///
 /// ```
 /// use toolkit_core::foreign::show_invisible;

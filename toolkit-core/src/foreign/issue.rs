@@ -3,7 +3,7 @@
 use super::foreign_text::shorten;
 use std::fmt;
 
-/// The maximum length of a message, in characters.
+/// The maximum length in characters.
 const LONGEST: usize = 512;
 
 /// A report about one changed or rejected tool of a tool list.
@@ -17,9 +17,7 @@ const LONGEST: usize = 512;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolIssue {
-    /// The tool's name as listed by the server, or empty if the issue concerns the whole list.
-    ///
-    /// At most 128 characters.
+    /// The tool's name in at most 128 characters, or empty if the issue concerns the whole list.
     pub tool: String,
     pub kind: ToolIssueKind,
     /// The fault and the consequence, in at most 512 characters.
@@ -30,17 +28,17 @@ pub struct ToolIssue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum ToolIssueKind {
-    /// The entry is not a tool, for instance because a field is missing.
+    /// The entry is not a tool, for instance without a required field.
     Malformed,
-    /// The name has illegal characters; the tool is registered under a legal name.
+    /// The name has illegal characters; the tool gets a legal one.
     Renamed,
     /// The name cannot be made legal.
     IllegalName,
     /// An earlier tool of the list has the same name.
     Duplicate,
-    /// The description was too long and was cut, or invisible characters were removed from a text.
+    /// The description was cut, or invisible characters were removed from a text; the tool is registered.
     ///
-    /// A pattern with such characters was removed as a whole. The tool is registered.
+    /// A pattern with such characters was removed as a whole.
     Description,
     /// A schema is too large, too deep or invalid, or has invisible characters in a name or choice.
     ///

@@ -16,11 +16,10 @@ type OnError = dyn Fn(ToolRequest, ToolError) -> OutcomeFuture<'static> + Send +
 /// Calls callbacks before and after a tool.
 ///
 /// Callbacks of one kind are called in the order in which they were added. If a `before` callback returns
-/// an outcome, the call ends without calling other callbacks or the tool.
+/// an outcome, the call ends without other callbacks or the tool.
 ///
-/// Each `after` or `on_error` callback receives the output or error of the previous one. If it turns an
-/// output into an error, or an error into an output, this is the final outcome. Clones share the
-/// callbacks.
+/// Each `after` or `on_error` callback receives the output or error of the previous one. If it turns one
+/// into the other, this is the final outcome. Clones share the callbacks.
 ///
 /// ```
 /// use toolkit_ai::{Dispatcher, ToolCall, ToolOutput, ToolRegistry};
@@ -57,9 +56,7 @@ impl Callbacks {
         Self::default()
     }
 
-    /// Adds a callback before the tool, which may change the arguments.
-    ///
-    /// If the callback returns an outcome, the tool does not run.
+    /// Adds a callback before the tool, which may change the arguments or return the outcome.
     pub fn before(
         self,
         callback: impl Fn(&mut ToolRequest) -> Option<Result<ToolOutput, ToolError>> + Send + Sync + 'static,

@@ -31,10 +31,10 @@ pub struct Deduplicate {
     batches: Arc<Mutex<Batches>>,
 }
 
-/// By the address of the batch token, which the `Weak` pointer keeps from being reused.
+/// Batches by the address of their token, which the `Weak` pointer keeps from being reused.
 type Batches = HashMap<usize, (Weak<u64>, Calls)>;
 
-/// By tool name and arguments.
+/// Outcomes by tool name and arguments.
 type Calls = HashMap<(String, String), AttemptOutcomes>;
 
 /// The outcomes of identical calls, one for each attempt. `made` counts the attempts by the position of

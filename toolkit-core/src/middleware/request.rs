@@ -21,9 +21,9 @@ pub struct ToolRequest {
     arguments: Arc<CallArguments>,
     context: ToolContext,
     position: usize,
-    /// Dropped with the last call of the batch.
+    /// The token, dropped with the last call of the batch.
     batch: Arc<u64>,
-    /// `None` if the registry is live.
+    /// The registry, unless it is live.
     fixed_registry: Option<Arc<ToolRegistry>>,
 }
 

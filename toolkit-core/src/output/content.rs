@@ -48,8 +48,7 @@ impl Content {
         Self::Text(text.into())
     }
 
-    /// Returns the content as text, or for media items and resources a note such as `[image image/png
-    /// chart.png]`.
+    /// Returns the text, or for media and resources a note such as `[image image/png chart.png]`.
     #[must_use]
     pub fn to_text(&self) -> Cow<'_, str> {
         match self {
@@ -193,7 +192,7 @@ impl From<JsonText> for Content {
     }
 }
 
-/// Converts by media type: `image/…` becomes an image, `audio/…` becomes audio, any other type a file.
+/// Converts by media type: `image/…`, `audio/…`, or else a file.
 impl From<Media> for Content {
     fn from(media: Media) -> Self {
         let kind = media.media_type.split('/').next().unwrap_or_default().trim();
@@ -229,7 +228,7 @@ impl fmt::Display for Media {
     }
 }
 
-/// A link to a resource, identified by its URI.
+/// A link to a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
     /// The URI of the resource.

@@ -14,9 +14,8 @@ use std::sync::Arc;
 
 /// A type usable as the return value of a tool.
 ///
-/// Strings, numbers, lists, maps, media items and [`Json`] implement this trait, and so do `Option` and
-/// `Result` of such types. An `Err` of a string or an error type becomes a [`ToolError`]. For `()`, the
-/// model reads "done".
+/// Strings, numbers, lists, maps, media items and [`Json`] are, and so are `Option` and `Result` of such
+/// types. An `Err` of a string or an error type becomes a [`ToolError`]. For `()`, the model reads "done".
 ///
 /// Functions marked `#[tool]` may also return any `Serialize` type. Closures cannot: `Result` is
 /// `Serialize` too, and generic code cannot tell it from other types.
@@ -40,7 +39,7 @@ use std::sync::Arc;
 )]
 pub trait IntoToolOutput {
     /// The form of all outputs, if there is only one. JSON matches the type's schema, which becomes the
-    /// output schema of the tool.
+    /// tool's output schema.
     #[doc(hidden)]
     const FORM: Option<OutputForm> = None;
 
@@ -51,7 +50,7 @@ pub trait IntoToolOutput {
     fn into_tool_output(self) -> Result<ToolOutput, ToolError>;
 }
 
-/// Implements `IntoToolOutput` for conversions that cannot fail.
+/// For conversions that cannot fail.
 macro_rules! convert {
     ($($form:expr => { $($ty:ty: $value:ident => $output:expr;)* })*) => {
         $($(impl IntoToolOutput for $ty {
@@ -140,7 +139,7 @@ const MAX_CAUSES: usize = 8;
 
 /// Converts an error: its text is for the model, and the texts of its causes become details.
 ///
-/// Causes come from deeper layers and may contain addresses or secrets, so only the program sees them.
+/// Causes may contain addresses or secrets, so only the program sees them.
 pub(crate) fn failed(error: &dyn Error) -> ToolError {
     ToolError::failed_with(&error.to_string(), with_causes(error))
 }
@@ -161,9 +160,7 @@ fn with_causes(error: &dyn Error) -> String {
     text
 }
 
-/// A wrapper to return any `Serialize` value as JSON.
-///
-/// Closures need this wrapper; functions marked `#[tool]` may return the value directly.
+/// A wrapper to return any `Serialize` value as JSON, which closures need.
 ///
 /// ```
 /// use toolkit_ai::{IntoToolOutput, Json};

@@ -36,8 +36,7 @@ impl<T, E> Output<Option<Result<T, E>>> {
     }
 }
 
-/// Provides `toolkit_split` for functions that cannot fail: all return types except `Result` and
-/// `Option<Result>`.
+/// Provides `toolkit_split` for all return types except `Result` and `Option<Result>`.
 pub trait Infallible: Sized {
     /// Returns the value unchanged.
     fn toolkit_split(self) -> Result<Self, Failure<Never>>;
@@ -119,17 +118,17 @@ macro_rules! into_error {
 into_error! {
     /// Returns the error unchanged.
     ToolError: error => error;
-    /// Never called, because the type has no values.
+    /// Never called.
     Never: never => match never {};
-    /// Converts the error. The texts of its causes become details.
+    /// Converts the error, with its causes as details.
     Box<dyn Error + Send + Sync>: error => failed(&*error);
-    /// Converts the error. The texts of its causes become details.
+    /// Converts the error, with its causes as details.
     Box<dyn Error>: error => failed(&*error);
 }
 
 /// Converts types that implement [`Error`]; tried first.
 pub trait ByError {
-    /// Converts the error. The texts of its causes become details.
+    /// Converts the error, with its causes as details.
     fn toolkit_error(self) -> ToolError;
 }
 
@@ -155,7 +154,7 @@ impl<E: Display> ErrorText for E {}
 pub trait ByDisplay<E> {
     /// Converts the error. Its text becomes the message for the model.
     ///
-    /// If the alternate form `{:#}` differs, it becomes the details for the program.
+    /// The alternate form `{:#}`, if it differs, becomes the details.
     fn toolkit_error(&self) -> ToolError
     where
         E: ErrorText;
@@ -170,7 +169,7 @@ impl<E> ByDisplay<E> for Failure<E> {
     }
 }
 
-/// A function to generate the schema of a type.
+/// Generates the schema of a type.
 pub type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
 
 /// What a type tells about the output of its values.
@@ -186,7 +185,7 @@ impl OutputType {
         Self { form: OutputForm::Json, schema: Some(schema) }
     }
 
-    /// The type of outputs of one form, without a schema.
+    /// The type of outputs without a schema.
     pub(crate) const fn new(form: OutputForm) -> Self {
         Self { form, schema: None }
     }

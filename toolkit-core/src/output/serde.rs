@@ -76,7 +76,7 @@ impl From<ContentForm<'_>> for Content {
     fn from(form: ContentForm<'_>) -> Self {
         match form {
             ContentForm::Text { text } => Self::Text(text.into_owned()),
-            // A document edited by hand may have invalid JSON text. It then becomes plain text.
+            // JSON text edited by hand may be invalid. It then becomes plain text.
             ContentForm::Json { json } => match serde_json::from_str::<::serde::de::IgnoredAny>(&json) {
                 Ok(_) => Self::Json(JsonText(json.into_owned())),
                 Err(_) => Self::Text(json.into_owned()),
@@ -107,8 +107,7 @@ impl<'a> From<&'a Content> for ContentForm<'a> {
     }
 }
 
-/// The serialized form of a [`Content`] list: objects tagged by `type`, as in `{"type": "text", "text":
-/// "hi"}`.
+/// The serialized form of contents: objects tagged by `type`, as in `{"type": "text", "text": "hi"}`.
 pub mod contents {
     use super::{Content, ContentForm};
     use ::serde::{Deserialize, Deserializer, Serializer};
@@ -131,8 +130,7 @@ pub mod contents {
     }
 }
 
-/// The serialized form of a [`ToolOutput`]: an object with `content`, and `structured`, `message` and `brief`
-/// if set.
+/// The serialized form of a [`ToolOutput`]: `content`, and `structured`, `message` and `brief` if set.
 pub mod tool_output {
     use super::{Content, ContentForm, OutputFields, ToolOutput};
     use ::serde::{Deserialize, Deserializer, Serialize, Serializer};

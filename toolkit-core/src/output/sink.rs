@@ -10,9 +10,9 @@ use std::pin::Pin;
 pub struct FullOutput {
     /// The name of the tool.
     pub tool: String,
-    /// The id assigned to the call by the provider. `None` for a call of the program itself.
+    /// The provider's id of the call. `None` for a call of the program itself.
     pub call_id: Option<CallId>,
-    /// The full text. Line breaks separate the texts of several `Content` values.
+    /// The full text, with line breaks between several `Content` values.
     pub text: String,
     /// Whether the text is JSON.
     pub is_json: bool,
@@ -70,7 +70,6 @@ where
 pub(super) type PlaceFuture<'a> =
     Pin<Box<dyn Future<Output = Result<String, Box<dyn Error + Send + Sync>>> + Send + 'a>>;
 
-/// The `dyn`-compatible form of [`OutputSink`].
 pub(super) trait DynSink: Send + Sync {
     fn store_boxed(&self, full: FullOutput) -> PlaceFuture<'_>;
 }

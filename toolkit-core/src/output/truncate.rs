@@ -30,7 +30,7 @@ pub enum TruncationStrategy {
     Head,
     /// Keep the end of the text.
     Tail,
-    /// Keep the beginning and the end of the text, in equal parts.
+    /// Keep both ends of the text, in equal parts.
     #[default]
     HeadTail,
 }
@@ -53,10 +53,9 @@ impl TruncationStrategy {
 /// Settings for the truncation of long results.
 ///
 /// A tool's own [`max_result_size`](crate::ToolMetadata::max_result_size) takes precedence over the limit
-/// set here. Limits count characters (Unicode scalar values), summed over all texts of a result and
-/// including the note about the missing part. Media items and links do not count. Truncated texts are
-/// joined to one, and truncated JSON becomes plain text. The [structured](ToolOutput::structured) value is
-/// never truncated.
+/// set here. Limits count characters (Unicode scalar values) of all texts of a result, with the note about
+/// the missing part, and without media items and links. Truncated texts are joined to one, and truncated
+/// JSON becomes plain text. The [structured](ToolOutput::structured) value is never truncated.
 ///
 /// ```
 /// use toolkit_ai::ToolOutput;
@@ -78,12 +77,12 @@ pub struct Truncation {
 impl Truncation {
     /// Creates settings to truncate all results to `limit` characters.
     ///
-    /// [`Truncation::default`] truncates only results of tools with a limit of their own.
+    /// [`Truncation::default`] truncates only results of tools with their own limit.
     pub fn new(limit: usize) -> Self {
         Self { limit: Some(limit), ..Self::default() }
     }
 
-    /// Returns the size limit for a tool, where `own` is the limit of the tool itself.
+    /// Returns the size limit for a tool with its `own` limit.
     pub(crate) fn limit_of(&self, own: Option<usize>) -> Option<usize> {
         own.or(self.limit)
     }
@@ -122,8 +121,7 @@ impl Truncation {
         output
     }
 
-    /// Truncates the message of an error to `limit` characters. The wait for the sink ends with
-    /// `given_up`.
+    /// Truncates the message of an error like [`shorten`](Self::shorten).
     pub(crate) async fn shorten_error(
         &self,
         limit: usize,
@@ -138,7 +136,7 @@ impl Truncation {
         }
     }
 
-    /// Returns `text`, truncated to `limit` characters, or `None` if it is not longer.
+    /// Returns `text` in `limit` characters, or `None` if it is not longer.
     async fn shorten_text(
         &self,
         limit: usize,
@@ -168,13 +166,11 @@ impl Truncation {
 setters! { Truncation:
     /// Sets the part of a long text to keep.
     with_strategy(strategy: TruncationStrategy) = strategy;
-    /// Sets the sink for the full texts. The truncated result tells the model where the text is stored.
+    /// Sets the sink for the full texts. The truncated result tells the model where they are.
     with_sink(sink: impl OutputSink) = Some(Arc::new(sink));
 }
 
-/// Stores the full text in the sink and returns the note about its location.
-///
-/// When `given_up` ends, the sink's future is dropped.
+/// Stores the full text and returns the note about its location. The sink's future ends with `given_up`.
 async fn note(sink: &dyn DynSink, full: FullOutput, given_up: impl Future<Output = ()>) -> String {
     let mut storing = Box::pin(guarded_future(async { sink.store_boxed(full).await }));
     let mut given_up = pin!(given_up);
@@ -190,7 +186,7 @@ async fn note(sink: &dyn DynSink, full: FullOutput, given_up: impl Future<Output
     }
 }
 
-/// Returns the text of `content`, or `None` for content not counted towards the limit.
+/// Returns the text of `content`, if it counts towards the limit.
 fn text_of(content: &Content) -> Option<&str> {
     match content {
         Content::Text(text) => Some(text),

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-/// A way to escape characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Escapes {
     /// `\/`, `\n`, `\u002f`.
@@ -97,7 +96,7 @@ fn is_hex(digits: &str) -> bool {
     digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Returns the character of `%2F`, or of several escapes for the bytes of a character.
+/// Returns the character of `%2F`, or of several escapes for its bytes.
 fn url_escape(text: &str) -> Option<(char, usize)> {
     let mut bytes = Vec::new();
     for part in text.as_bytes().chunks(3).take(4) {

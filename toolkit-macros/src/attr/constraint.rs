@@ -200,7 +200,7 @@ impl Constraints {
         }
     }
 
-    /// Generates compile-time assertions that the type `ty` supports the constraints.
+    /// Generates compile-time assertions that `ty` supports the constraints.
     pub(crate) fn assertions(&self, ty: &TokenStream, generics: &Generics) -> Vec<TokenStream> {
         let (impl_generics, _, where_clause) = generics.split_for_impl();
         let mut assertions = Vec::new();
@@ -256,7 +256,7 @@ fn unsuffixed(expr: &Expr) -> Option<(bool, &LitInt)> {
     }
 }
 
-/// Adds a type suffix to integer literals if one of them is beyond `i32`, the type of a literal without a
+/// Adds a type suffix to all integer literals if one is beyond `i32`, the type of a literal without a
 /// suffix.
 fn wide<'e>(values: impl IntoIterator<Item = &'e Expr>) -> Vec<TokenStream> {
     let values: Vec<&Expr> = values.into_iter().collect();

@@ -22,7 +22,7 @@ pub(crate) struct ParamAttr {
     seen: Vec<Ident>,
 }
 
-/// The default: that of the type for a plain `default`, or the expression in `default = expr`.
+/// The default of the type for a plain `default`, or the expression in `default = expr`.
 pub(crate) enum DefaultAttr {
     OfType(Ident),
     Value(Box<Expr>),
@@ -48,7 +48,7 @@ impl DefaultAttr {
         }
     }
 
-    /// Generates an expression for the default as JSON, where `value` is the default itself.
+    /// Generates an expression for the default `value` as JSON.
     pub(crate) fn json(&self, value: &TokenStream) -> TokenStream {
         match self {
             Self::OfType(key) => default_of_type(key.span(), value),

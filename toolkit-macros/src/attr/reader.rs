@@ -12,8 +12,7 @@ use syn::punctuated::Punctuated;
 use syn::token::{Brace, Paren};
 use syn::{Expr, ExprLit, Lit, LitBool, LitStr, Path, Token, parenthesized};
 
-/// Parses arguments separated by commas, adds each key to `seen`, and lets `parse` read the tokens after
-/// it.
+/// Adds each key to `seen`, and lets `parse` read the tokens after it.
 ///
 /// After an error, the next argument follows, so all errors are reported.
 pub(super) fn each_argument(

@@ -10,8 +10,7 @@ pub(super) fn is_serde_or_schemars(attr: &Attribute) -> bool {
     attr.path().is_ident("serde") || attr.path().is_ident("schemars")
 }
 
-/// Returns whether there is a `#[serde(default)]`, which needs a `Default` bound, unlike `#[serde(default
-/// = "path")]`.
+/// Returns whether there is a `#[serde(default)]` without a path, which needs a `Default` bound.
 pub(super) fn has_serde_default(attrs: &[Attribute]) -> bool {
     serde_arguments(attrs).iter().any(|(name, value)| name.is_ident("default") && value.is_none())
 }
@@ -69,7 +68,7 @@ pub(super) fn attribute_arguments(
 
 /// Returns the `Default` bounds that serde infers from `default`, and schemars does not.
 ///
-/// `#[serde(default)]` on the type adds a bound for the type, on a field for the type parameters in the
+/// On the type, `#[serde(default)]` adds a bound for the type, on a field for the type parameters in the
 /// field's type.
 pub(super) fn default_bounds<'a>(
     this: &TokenStream,
@@ -99,7 +98,7 @@ pub(super) fn default_bounds<'a>(
 ///
 /// The derive of `JsonSchema` reads the fields of `Self::default()`. Only the struct implements `Default`,
 /// so the mirror has an inherent function `default` that returns the struct. The derive of `Deserialize`
-/// requires that the mirror implements `Default`, but calls only the implementation of the struct.
+/// requires that the mirror implements `Default`, but calls only the struct's.
 pub(super) fn struct_default(this: &TokenStream, generics: &Generics) -> TokenStream {
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     quote! {

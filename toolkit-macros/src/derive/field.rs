@@ -20,9 +20,7 @@ pub(super) struct Owner<'a> {
     pub(super) docs: &'a Docs,
     /// Whether the type is a struct with `#[serde(default)]`.
     pub(super) has_default: bool,
-    /// Whether undocumented fields are errors.
     pub(super) strict_docs: bool,
-    /// With their bounds.
     pub(super) generics: &'a Generics,
 }
 
@@ -85,7 +83,7 @@ pub(super) fn mirror_field(
 
 /// Reports a name that two fields have: serde fills only the first of them.
 ///
-/// If a rule renames all fields, `is_renamed`, only fields with a name of their own are compared.
+/// If a rule renames all fields, only those with a name of their own are compared.
 pub(super) fn check_names_differ(fields: &Fields, is_renamed: bool, diag: &mut Diag) {
     let mut taken: HashMap<String, String> = HashMap::new();
     for field in fields {
@@ -103,7 +101,7 @@ pub(super) fn check_names_differ(fields: &Fields, is_renamed: bool, diag: &mut D
     }
 }
 
-/// Returns the name and the aliases of a field that are known here, with their places.
+/// Returns the name and the aliases of a field that are known here.
 fn given_names(field: &Field, ident: &Ident, is_renamed: bool) -> Vec<(String, Span)> {
     const NAMELESS: &[&str] = &["flatten", "skip", "skip_deserializing"];
     let arguments = serde_arguments(&field.attrs);
@@ -163,9 +161,9 @@ fn describe_field(
 
 /// Generates an expression for the default of a field as JSON, with the generic parameters that it needs.
 ///
-/// The default is set by `#[param]` on the field, or by serde's `default` on the field or the type.
-/// Returns `None` without a default, or if an attribute decides how it is serialized: schemars then shows
-/// it, or leaves it out.
+/// The default comes from `#[param]` on the field, or from serde's `default` on the field or the type.
+/// Returns `None` without a default, or if an attribute decides how it is serialized, and so whether
+/// schemars shows it.
 fn shown_default(field: &Field, attr: &ParamAttr, owner: &Owner<'_>) -> Option<(TokenStream, Generics)> {
     const DECISIVE: &[&str] = &[
         "flatten",
@@ -219,8 +217,7 @@ fn require_default(generics: &mut Generics, ty: &impl ToTokens) {
     }
 }
 
-/// Returns whether serde and schemars use the type of the field itself, and not one of an attribute such
-/// as `with`.
+/// Returns whether serde and schemars use the type of the field, and not an attribute such as `with`.
 pub(super) fn is_decoded_by_type(attrs: &[Attribute]) -> bool {
     const OTHERS: &[&str] =
         &["with", "schema_with", "serialize_with", "deserialize_with", "skip", "skip_deserializing"];

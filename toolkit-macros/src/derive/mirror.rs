@@ -33,7 +33,7 @@ pub(super) struct Mirror<'a> {
     /// The fields of the struct, or of each variant.
     fields: Vec<&'a mut Fields>,
     pub(super) is_struct: bool,
-    /// Whether a rule renames the fields of the struct, or those of any variant.
+    /// Whether a rule renames the fields of the struct or of any variant.
     is_renamed: bool,
     /// Whether a variant takes all other values.
     has_other: bool,
@@ -160,8 +160,7 @@ impl<'a> Mirror<'a> {
         }
     }
 
-    /// Writes the attributes: the derives, those of the type for serde and schemars, then those of the
-    /// macro.
+    /// Writes the derives, the attributes of the type for serde and schemars, then those of the macro.
     pub(super) fn write_attrs(&mut self, owner: &Owner<'_>) {
         let mut given = mem::take(self.attrs);
         given.retain(is_serde_or_schemars);
@@ -231,8 +230,8 @@ fn has_argument(attrs: &[Attribute], argument: &str) -> bool {
 
 /// Translates the comments and attributes of a variant.
 ///
-/// `named` is `true` if values contain the name of their variant; `content` is the member with the data,
-/// for an adjacently tagged enum.
+/// `named` is `true` if values contain the name of their variant; `content` is the member with the data in
+/// an adjacently tagged enum.
 fn translate_variant(
     variant: &mut Variant,
     named: bool,

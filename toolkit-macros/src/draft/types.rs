@@ -1,4 +1,4 @@
-//! Types of parameters: the type to decode into, and how to pass the decoded value to the function.
+//! Types of parameters: what to decode, and how to pass it to the function.
 
 use super::Source;
 use crate::diag::Diag;
@@ -126,8 +126,7 @@ fn is_plain(reference: &TypeReference, diag: &mut Diag) -> bool {
     reference.mutability.is_none()
 }
 
-/// Returns the owned form of an unsized type, such as `String` for `str`, because arguments are decoded
-/// into owned types.
+/// Returns the owned form of an unsized type, such as `String` for `str`.
 fn owned_form(ty: &Type) -> Option<Type> {
     match ty {
         Type::Slice(slice) => {
@@ -152,7 +151,7 @@ fn last_segment_is(ty: &Type, name: &str) -> bool {
 /// Returns whether `ty` has no `impl Trait`, `Self`, reference, or map that JSON cannot have, or else
 /// reports it.
 ///
-/// `full` is the complete type of the parameter, in which `ty` is.
+/// `full` is the complete type of the parameter.
 fn is_decodable(ty: &Type, full: &Type, diag: &mut Diag) -> bool {
     if any_part(&mut ty.clone(), &|ty| matches!(ty, Type::ImplTrait(_))) {
         diag.error(
@@ -169,8 +168,7 @@ fn is_decodable(ty: &Type, full: &Type, diag: &mut Diag) -> bool {
     false
 }
 
-/// Reports maps whose keys are lists, at any depth: in JSON, keys are texts. Returns whether there was
-/// one.
+/// Reports maps whose keys are lists, at any depth: in JSON, keys are texts.
 fn refuse_keys(ty: &Type, diag: &mut Diag) -> bool {
     const MAPS: [&str; 3] = ["HashMap", "BTreeMap", "IndexMap"];
     let is_map = MAPS.iter().any(|map| last_segment_is(ty, map));
@@ -196,7 +194,7 @@ fn is_list(ty: &Type) -> bool {
 
 /// Reports a type without a fixed size, such as `[T]`, also inside an `Option` or a `Vec`.
 ///
-/// Returns whether there was one. With `may_borrow`, the message may suggest a reference.
+/// With `may_borrow`, the message may suggest a reference.
 fn refuse_unsized(ty: &Type, may_borrow: bool, diag: &mut Diag) -> bool {
     let Some(inner) = unsized_part(ty) else { return false };
     let name = spelling(inner);
@@ -211,7 +209,7 @@ fn refuse_unsized(ty: &Type, may_borrow: bool, diag: &mut Diag) -> bool {
     true
 }
 
-/// Finds a type without a fixed size: `ty` itself, or one nested in `Option` and `Vec`.
+/// Finds a type without a fixed size, perhaps nested in `Option` and `Vec`.
 fn unsized_part(ty: &Type) -> Option<&Type> {
     let ty = peel(ty);
     if is_unsized(ty) { Some(ty) } else { container_argument(ty).and_then(unsized_part) }
@@ -230,7 +228,7 @@ pub(crate) fn is_unsized(ty: &Type) -> bool {
     }
 }
 
-/// Returns a replacement for a type without a fixed size, so that the compiler reports no further errors.
+/// Returns a replacement for a type without a fixed size, to prevent further errors.
 pub(super) fn sized_form(ty: &Type) -> Option<Type> {
     unsized_part(ty)?;
     if is_unsized(peel(ty)) {
@@ -353,7 +351,6 @@ fn make_owned(ty: &mut Type) {
     }
 }
 
-/// Returns the tokens as text with the usual spacing.
 pub(crate) fn spelling(tokens: &impl ToTokens) -> String {
     let spaced = tokens.to_token_stream().to_string();
     spaced.replace(" < ", "<").replace(" >", ">").replace(" ,", ",").replace(" :: ", "::")

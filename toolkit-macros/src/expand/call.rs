@@ -117,8 +117,8 @@ fn decode(model: &Model<'_>) -> TokenStream {
             };
         };
     }
-    // If the check of one type fails, the compiler forgets all types. It is told checked and borrowed
-    // types again: it would take a borrowed value for a slice or a `str` itself, without a size.
+    // If the check of one type fails, the compiler forgets all types. Without those of checked and
+    // borrowed parameters, it would take a borrowed value for a slice or a `str` without a size.
     let has_check = model.params.iter().any(|param| param.is_checked);
     let mut slots = Vec::new();
     let mut fills = Vec::new();
@@ -130,8 +130,8 @@ fn decode(model: &Model<'_>) -> TokenStream {
         slots.push(quote_spanned!(param.span=> __toolkit::None::<#decoded>));
         let slots_of_param = hidden("__slots", param);
         let position = Literal::usize_unsuffixed(index);
-        // With the parentheses, the expression has the span of the schema, so the compiler reports one
-        // error for both.
+        // With the parentheses, the span is that of the schema, so the compiler reports one error for
+        // both.
         fills.push(quote_spanned!(param.span=> &mut (#slots_of_param.#position)));
         let value = value_ident(index, param);
         if param.attr.default.is_some() {
@@ -188,7 +188,7 @@ fn call(model: &Model<'_>) -> TokenStream {
         let ty = owner.path(function.span());
         path = quote_spanned!(function.span()=> #ty::);
     }
-    // The whole call has the span of the name, where the compiler reports a future that is not `Send`.
+    // The compiler reports a future that is not `Send` at the span of the whole call, here the name.
     quote_spanned!(function.span()=> #path #function(#(#arguments),*))
 }
 

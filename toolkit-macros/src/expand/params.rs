@@ -85,8 +85,7 @@ pub(super) fn default_path(model: &Model<'_>, index: usize) -> TokenStream {
     quote!(#ident #arguments)
 }
 
-/// Generates the optional settings of a parameter: aliases, default, constraints, and a description that
-/// is no literal.
+/// Generates the aliases, default, constraints and non-literal description of a parameter.
 fn extras(
     model: &Model<'_>,
     index: usize,

@@ -306,7 +306,7 @@ fn strict_docs_means_described() {
     }
 }
 
-/// Returns `word` with each letter in turn left out, doubled, exchanged with the next, or replaced.
+/// Returns `word` with each letter left out, doubled, exchanged with the next, or replaced.
 fn mistyped(word: &str) -> Vec<String> {
     let letters: Vec<char> = word.chars().collect();
     let mut all = Vec::new();

@@ -20,7 +20,7 @@ impl Cut {
             .unwrap_or_else(|| Self::without_words(limit, strategy))
     }
 
-    /// Decides on a cut with the number of missing characters in the marker, if there is room for it.
+    /// Decides on a cut with the number in the marker, if there is room.
     fn in_words(total: usize, limit: usize, strategy: TruncationStrategy, note: &str) -> Option<Self> {
         let mut missing = total.saturating_sub(limit);
         loop {
@@ -54,7 +54,6 @@ impl Cut {
         }
     }
 
-    /// Returns the shortened `text`, which has `total` characters.
     pub(super) fn apply(&self, text: &str, total: usize) -> String {
         let before = text.get(..end_of(text, self.head)).unwrap_or_default();
         let after = text.get(end_of(text, total.saturating_sub(self.tail))..).unwrap_or_default();
@@ -62,7 +61,7 @@ impl Cut {
     }
 }
 
-/// Returns the byte offset after the first `characters` characters of `text`.
+/// Returns the byte offset after the first `characters`.
 fn end_of(text: &str, characters: usize) -> usize {
     text.char_indices().nth(characters).map_or(text.len(), |(at, _)| at)
 }
