@@ -45,8 +45,8 @@ use tokio_util::sync::CancellationToken;
 /// Runs the calls of a model.
 ///
 /// The calls of a batch run concurrently, on several worker threads. Each call has exactly one
-/// [`ToolResult`], even if it fails, panics, times out or is cancelled. A failed call does not disturb the
-/// others. Clones are cheap and share permits.
+/// [`ToolResult`], even if it fails, panics, times out or is cancelled. Clones are cheap and share
+/// permits.
 ///
 /// Without a tokio runtime, [`dispatch`](Self::dispatch) runs the calls one after another. Batches, time
 /// limits, retries and blocking tools need a runtime. Time limits and retries also need its timer
@@ -57,8 +57,8 @@ use tokio_util::sync::CancellationToken;
 /// [`retries`](crate::ToolMetadata::retries).
 ///
 /// The time limit of a call is the limit of the tool, or else of the dispatcher, or else of the registry.
-/// A limit of `Duration::MAX` means no limit. The [hard limit](Self::with_hard_limit) caps all of them.
-/// The time counts from the start of the tool.
+/// It counts from the start of the tool, and `Duration::MAX` means no limit. The [hard
+/// limit](Self::with_hard_limit) caps it.
 ///
 /// A synchronous tool cannot be interrupted. A [`blocking`](crate::ToolMetadata::blocking) tool runs on a
 /// separate thread. If its call is abandoned, the result is available at once, while the thread runs to
@@ -68,12 +68,12 @@ use tokio_util::sync::CancellationToken;
 ///
 /// Calls of an [`exclusive`](crate::ToolMetadata::exclusive) tool, and calls in one
 /// [`lane`](crate::ToolMetadata::lane), such as those with the same `path` argument, run one after
-/// another. Within a batch, they run in the order of the batch.
+/// another, in the order of the batch.
 ///
 /// A tool runs at most [`max_concurrency`](crate::ToolMetadata::max_concurrency) calls at once, and all
-/// tools together run at most [`with_max_concurrency`](Self::with_max_concurrency) calls. These limits
-/// hold for all batches of a dispatcher and its clones, and batches take turns. A call that dispatches
-/// calls through the same dispatcher keeps its own permit while they wait for theirs.
+/// tools together [`with_max_concurrency`](Self::with_max_concurrency) calls. These limits hold for all
+/// batches of a dispatcher and its clones, and batches take turns. A call that dispatches calls through
+/// the same dispatcher keeps its own permit while they wait for theirs.
 ///
 /// ```
 /// use toolkit_ai::{Dispatcher, ToolCall, ToolRegistry};
@@ -123,7 +123,7 @@ impl Dispatcher {
     /// Replaces the registry by one made of the current tools.
     ///
     /// In contrast to [`with_registry`](Self::with_registry), a dispatcher for a live registry remains
-    /// one: its rules may select no tool for now.
+    /// one, whose rules may select no tool for now.
     ///
     /// # Errors
     /// Those of [`new`](Self::new).
@@ -139,17 +139,17 @@ impl Dispatcher {
         self
     }
 
-    /// Sets the time limit for tools without one of their own.
+    /// Sets the time limit for tools without their own.
     pub fn with_timeout(self, limit: Duration) -> Self {
         self.with(|settings| settings.timeout = Some(limit))
     }
 
-    /// Sets the hard limit, the maximum for every other time limit.
+    /// Sets the maximum for every other time limit.
     pub fn with_hard_limit(self, limit: Duration) -> Self {
         self.with(|settings| settings.hard_limit = Some(limit))
     }
 
-    /// Sets the maximum number of calls running at once. Zero counts as one.
+    /// Sets the maximum of calls running at once. Zero counts as one.
     pub fn with_max_concurrency(self, calls: usize) -> Self {
         self.with(|settings| settings.max_concurrency = Some(calls))
     }
@@ -164,7 +164,7 @@ impl Dispatcher {
         })
     }
 
-    /// Returns the current tools, as a batch started now would use them.
+    /// Returns the current tools.
     #[must_use]
     pub fn registry(&self) -> Arc<ToolRegistry> {
         self.registry.snapshot()
@@ -219,7 +219,7 @@ impl Dispatcher {
         self.run_one(&self.snapshot(), call, None, self.run.as_ref(), None, |_| ()).await.0.outcome
     }
 
-    /// Runs the calls concurrently and returns their results in the order of the calls.
+    /// Runs the calls concurrently, and returns the results in their order.
     ///
     /// Dropping the future stops the running calls.
     pub fn dispatch(

@@ -31,8 +31,8 @@ pub use crate::trace::METRICS_TARGET;
 ///
 /// A serialized event is one flat JSON object, and can be deserialized. Its member `type` is the
 /// [name](Self::name) of the event. Times are in whole milliseconds. Only the first event of a call
-/// contains the arguments. The [details](ToolError::details) of an error are included only if the error is
-/// set to store them and the dispatcher [includes contents](crate::Dispatcher::with_event_contents).
+/// contains the arguments. The [details](ToolError::details) of an error need a setting of the error, and
+/// a dispatcher that [includes contents](crate::Dispatcher::with_event_contents).
 ///
 /// ```
 /// use toolkit_ai::{Dispatcher, ToolCall, ToolRegistry};
@@ -82,8 +82,7 @@ pub struct EventCall {
     /// The name of the [agent](crate::RunContext::with_agent_name), if the run has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_name: Option<String>,
-    /// The model's reason for the call, if the registry [asks for
-    /// it](crate::ToolRegistry::with_call_reason).
+    /// The model's reason for the call, if the registry [asks](crate::ToolRegistry::with_call_reason).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call_reason: Option<String>,
     /// The size of the arguments in bytes.
@@ -105,7 +104,7 @@ pub enum ToolEventKind {
     /// `tool.start`: an attempt of the tool starts.
     #[non_exhaustive]
     Started {
-        /// The number of the attempt, counted from 1.
+        /// The attempt, counted from 1.
         attempt: u32,
     },
     /// `tool.progress`: the tool has [reported progress](crate::ToolContext::progress).
@@ -136,7 +135,7 @@ pub enum ToolEventKind {
     /// `tool.retry`: an attempt has failed, and another follows.
     #[non_exhaustive]
     Retried {
-        /// The failed attempt, counted from 1.
+        /// The attempt, counted from 1.
         attempt: u32,
         /// The error of the failed attempt, as in [`CallEnd::error`].
         #[serde(flatten, serialize_with = "flat_error")]
@@ -146,7 +145,7 @@ pub enum ToolEventKind {
         pause: Duration,
     },
     /// `tool.result`, `tool.error`, `tool.denied`, `tool.timeout`, `tool.cancelled` or `tool.pending`: the
-    /// call has ended.
+    /// end.
     Ended(CallEnd),
 }
 
@@ -166,7 +165,7 @@ pub struct CallEnd {
     /// The running time of the tool over all attempts; zero if it did not run.
     #[serde(rename = "duration_ms", serialize_with = "milliseconds")]
     pub duration: Duration,
-    /// The time since the call was queued, including all waiting.
+    /// The time since the call was queued.
     #[serde(rename = "total_ms", serialize_with = "milliseconds")]
     pub total: Duration,
     /// The number of attempts; zero if the tool did not run.

@@ -2,8 +2,8 @@
 //! knows no provider.
 //!
 //! Programs depend on `toolkit-ai`, which re-exports this crate together with the `#[tool]` macro and the
-//! provider formats. Integration crates depend on `toolkit-core`, and also on `toolkit-llm` if they talk
-//! to a provider.
+//! provider formats. Integration crates depend on `toolkit-core`, and on `toolkit-llm` to talk to a
+//! provider.
 //!
 //! ```
 //! use toolkit_ai::{ClosureTool, Dispatcher, ToolCall, ToolRegistry};
@@ -20,7 +20,7 @@
 //! # }).unwrap();
 //! ```
 //!
-//! The everyday types are at the crate root, all others in modules, listed here in reading order:
+//! The everyday types are at the crate root, all others in modules, in reading order:
 //!
 //! | module | contents |
 //! | --- | --- |
@@ -29,11 +29,11 @@
 //! | [`call`], [`output`] | tool calls and outputs |
 //! | [`context`] | state, session and progress of a tool call |
 //! | [`events`] | events of tool calls, and a log |
-//! | [`definition`], [`format`](mod@format) | tools, their definitions, and the trait for rendering these |
+//! | [`definition`], [`format`](mod@format) | tools, and the rendering of their definitions |
 //! | [`search`], [`registry`] | tool search, and the registry of tools |
 //! | [`middleware`], [`dispatch`] | middleware around calls, and the dispatcher |
 //! | `foreign` | checks of tool definitions from elsewhere |
-//! | [`redaction`] | secrets of the program, removed from what other programs send |
+//! | [`redaction`] | secrets of the program, removed from foreign texts |
 //! | [`testing`] | snapshot tests for a program's tools |
 //!
 //! # Features

@@ -39,14 +39,14 @@ type OutcomeFuture<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 /// A policy around the calls of tools, such as permissions, retries or a cache.
 ///
 /// Middleware receives each call of a known tool, before the call holds a permit. For an exclusive tool or
-/// a lane, it starts after the earlier calls of the batch with the same tool or lane have ended. While
-/// middleware waits, all other calls continue.
+/// a lane, it starts when the earlier calls of the batch have ended. While middleware waits, all other
+/// calls continue.
 ///
 /// Middleware calls [`Next::run`] to continue, any number of times, or returns an outcome itself.
 /// Cancelling the call drops the future. A panic becomes the error of the call. Time limits apply to the
 /// tool alone.
 ///
-/// Closures with the same signature are middleware. The types of their parameters must be written out:
+/// Closures with the same signature are middleware, with the types of their parameters written out:
 ///
 /// ```
 /// use toolkit_ai::{Dispatcher, ToolCall, ToolError, ToolRegistry};
@@ -92,7 +92,7 @@ pub trait Middleware: Send + Sync + 'static {
         std::future::ready(Ok(()))
     }
 
-    /// Returns whether the middleware retries failed calls, up to the tool's number of
+    /// Returns whether the middleware retries failed calls, up to the tool's
     /// [`retries`](crate::ToolMetadata::retries).
     ///
     /// If no middleware does, the dispatcher does. The default is `false`.
@@ -100,7 +100,7 @@ pub trait Middleware: Send + Sync + 'static {
         false
     }
 
-    /// Returns the patterns for names of tools in the settings. There are none by default.
+    /// Returns the patterns for names of tools in the settings, by default none.
     ///
     /// [`Dispatcher::warnings`](crate::Dispatcher::warnings) reports names that no tool has.
     fn tool_patterns(&self) -> Vec<&str> {
@@ -109,8 +109,8 @@ pub trait Middleware: Send + Sync + 'static {
 
     /// Returns a problem for each rule that should stop calls, but selects no tool of the registry.
     ///
-    /// [`Dispatcher::check`](crate::Dispatcher::check) reports them. There are none by default. Middleware
-    /// with other middleware inside returns the problems of that.
+    /// [`Dispatcher::check`](crate::Dispatcher::check) reports them. There are none by default, but
+    /// middleware with other middleware inside returns those of that.
     fn rules_without_tools(&self, registry: &ToolRegistry) -> Vec<BuildProblem> {
         let _ = registry;
         Vec::new()
@@ -231,7 +231,7 @@ impl Next {
 
     /// Calls the next middleware, or runs the tool.
     ///
-    /// If the caller has changed the arguments, all middleware before it [judges](Middleware::judge) the
+    /// If the arguments have changed, all middleware before the caller [judges](Middleware::judge) the
     /// call again.
     ///
     /// # Errors

@@ -39,9 +39,9 @@ const MARK: &str = "…";
 
 /// The secrets of a program, to be removed from texts.
 ///
-/// A secret is found as it is, and as JSON, URLs and forms escape it, also nested. It is not found in
-/// Base64 or as HTML escapes it. Secrets shorter than six bytes are ignored, because they could be
-/// ordinary words. `Debug` shows no secret.
+/// A secret is found as it is, and as JSON, URLs and forms escape it, also nested, but not in Base64 or
+/// HTML. Secrets shorter than six bytes are ignored, because they could be ordinary words. `Debug` shows
+/// no secret.
 ///
 /// ```
 /// use toolkit_ai::redaction::Redactor;
@@ -150,7 +150,6 @@ impl Redactor {
         is_found
     }
 
-    /// Returns the secret parts of a text, in any order.
     fn find(&self, text: &str, layers: usize, is_cut: bool) -> Vec<Marked<'_>> {
         let mut found = Vec::new();
         if self.secrets.is_empty() {
@@ -232,7 +231,6 @@ fn beginning_at_end(secret: &str, text: &str) -> Option<usize> {
     None
 }
 
-/// Returns a text with its secret parts replaced.
 fn replaced(text: &str, mut found: Vec<Marked<'_>>) -> String {
     sort_by(&mut found, |(a, _), (b, _)| a.start.cmp(&b.start).then(b.end.cmp(&a.end)));
     let mut result = String::with_capacity(text.len());

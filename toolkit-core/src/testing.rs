@@ -1,8 +1,8 @@
 //! Snapshot tests for a program's tool definitions.
 //!
-//! Prompts are tuned to tool definitions, and callers rely on parameters and results. A test compares them
-//! with a recorded snapshot, so every change is visible in code review. `toolkit_ai::testing` keeps the
-//! record in a file.
+//! Prompts are tuned to tool definitions, and callers rely on parameters and results. A test against a
+//! recorded snapshot makes every change visible in code review. `toolkit_ai::testing` keeps the record in
+//! a file.
 
 use crate::definition::ToolDefinition;
 use crate::registry::ToolRegistry;

@@ -2,8 +2,7 @@
 //! and have no size.
 //!
 //! An operation writes its [`span!`](crate::__span) and its [`measure!`](crate::__measure) with
-//! OpenTelemetry's names beside each other. The macros are here, so that no other crate asks for the
-//! feature.
+//! OpenTelemetry's names. The macros are here, so that no other crate asks for the feature.
 
 #[cfg(not(feature = "tracing"))]
 mod off;

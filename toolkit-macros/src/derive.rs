@@ -1,9 +1,8 @@
 //! The derive macro `ToolParams`, which combines `Deserialize`, `JsonSchema` and constraints.
 //!
 //! It generates a mirror: a hidden copy of the type with `derive(Deserialize, JsonSchema)`. The mirror
-//! names the type as serde's `remote`, so serde decodes values of the type itself and every `#[serde(…)]`
-//! attribute keeps its meaning. Documentation, defaults and constraints become attributes of the two
-//! derives.
+//! names the type as serde's `remote`, so serde decodes the type itself and every `#[serde(…)]` attribute
+//! keeps its meaning. Documentation, defaults and constraints become attributes of the two derives.
 
 mod attributes;
 mod field;

@@ -112,7 +112,7 @@ fn allowed_lints() -> TokenStream {
 
 /// Generates warnings about unread documentation that may describe a parameter without a description.
 ///
-/// The warnings are outside of the code with [`allowed_lints`].
+/// They are outside of the code with [`allowed_lints`].
 fn warnings(model: &Model<'_>) -> TokenStream {
     let lacks_description = model.struct_args().is_none()
         && model.params.iter().any(|param| !is_described(Some(&param.description)));
@@ -145,9 +145,8 @@ fn output_schema(model: &Model<'_>) -> TokenStream {
     }
 }
 
-/// Generates an implementation of `ToolsetWithoutExtends` with the tools of a type.
-///
-/// For a block with `extends`, generates the registration of additional tools instead.
+/// Generates an implementation of `ToolsetWithoutExtends`, or for a block with `extends` the registration
+/// of its tools.
 pub(crate) fn toolset(
     ToolsetAttr { krate, extends, .. }: &ToolsetAttr,
     owner: &ImplBlock<'_>,
@@ -235,11 +234,11 @@ pub(crate) fn placeholder(draft: &Draft<'_>) -> TokenStream {
     marker(draft, &items)
 }
 
-/// Generates a struct with the name of the function, and `items` after it.
+/// Generates a struct with the name of the function, and `items` in an attribute of it.
 ///
-/// If another item has the same name, the compiler's error points at the function's name. The items are in
-/// an attribute of the struct: in an `impl` block without `#[toolset]`, the compiler reports the struct
-/// and drops both, so there is one error.
+/// If another item has the same name, the compiler's error points at the function's name. In an `impl`
+/// block without `#[toolset]`, the compiler reports the struct and drops it with its attributes, so there
+/// is one error.
 fn marker(draft: &Draft<'_>, items: &TokenStream) -> TokenStream {
     let cfgs = draft.cfgs();
     let krate = &draft.attr.krate;

@@ -19,12 +19,11 @@ use std::time::Duration;
 /// [declares](crate::ToolDefinition::state_needs) the type of the state, as a parameter with `#[state]`
 /// does. The cache does not know what else a tool reads from its context: the user, the session, the run
 /// and undeclared state of the run. Tools with [computed](crate::ArgumentTransform::computed) arguments
-/// and errors are never cached. A cached output repeats neither the session changes nor the actions of the
-/// original call.
+/// and errors are never cached. A cached output repeats neither session changes nor actions.
 ///
-/// If an identical call is already running, the call waits and shares its outcome, including errors. If
-/// the running call is cancelled, one of the waiting calls runs instead. Replacing a tool invalidates its
-/// entries. A full cache loses the least recently used entry.
+/// A call identical to a running one waits and shares its outcome, including errors. If the running call
+/// is cancelled, one of the waiting calls runs instead. Replacing a tool invalidates its entries. A full
+/// cache loses the least recently used entry.
 ///
 /// Add the cache after [`Permissions`](super::Permissions), otherwise denied callers can read cached
 /// outputs. Clones share the entries.

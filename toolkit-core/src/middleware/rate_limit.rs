@@ -89,10 +89,7 @@ impl RateLimit {
         self
     }
 
-    /// Reserves the earliest time for a tool.
-    ///
-    /// # Errors
-    /// The necessary wait for one of the limits, if it exceeds the patience.
+    /// Reserves the earliest time for a tool, or returns the necessary wait if it exceeds the patience.
     fn reserve_for_tool(&self, name: &ToolName) -> Result<Instant, Duration> {
         let now = Instant::now();
         let mut schedule = lock(&self.schedule);
@@ -108,19 +105,13 @@ impl RateLimit {
         }
     }
 
-    /// Reserves the earliest time in the common limit.
-    ///
-    /// # Errors
-    /// The necessary wait, if it exceeds `patience`.
+    /// Reserves the earliest time in the common limit, or returns the necessary wait.
     fn reserve_for_all(&self, patience: Duration) -> Result<Instant, Duration> {
         let now = Instant::now();
         self.all.map_or(Ok(now), |rate| rate.reserve(&mut lock(&self.schedule).all, now, patience))
     }
 
-    /// Waits until both limits allow the call.
-    ///
-    /// # Errors
-    /// The necessary wait, if it exceeds the patience.
+    /// Waits until both limits allow the call, or returns the necessary wait if it exceeds the patience.
     async fn wait(&self, name: &ToolName) -> Result<(), Duration> {
         let arrival = Instant::now();
         sleep_to(self.reserve_for_tool(name)?).await;
@@ -172,10 +163,7 @@ impl Rate {
         Self { each, ahead: time.saturating_sub(each) }
     }
 
-    /// Reserves the earliest time for a call.
-    ///
-    /// # Errors
-    /// The necessary wait, if it exceeds `patience`.
+    /// Reserves the earliest time for a call, or returns the necessary wait if it exceeds `patience`.
     fn reserve(
         self,
         used: &mut Option<Instant>,

@@ -49,8 +49,7 @@ pub(super) fn closure(model: &Model<'_>) -> TokenStream {
 
 /// Returns a variable of generated code, which the user's code cannot refer to.
 ///
-/// A variable and its uses need the same hygiene. The tokens around them may have another one, from a
-/// macro of the user.
+/// A variable and its uses need the same hygiene. The tokens around them may have that of a user's macro.
 fn variable(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
 }
