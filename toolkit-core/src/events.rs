@@ -274,7 +274,6 @@ fn flat<S: Serializer>(
     struct Flat<'a, K> {
         #[serde(rename = "type")]
         name: &'a str,
-        /// Milliseconds since the start of 1970.
         timestamp_ms: u64,
         #[serde(flatten)]
         call: &'a EventCall,

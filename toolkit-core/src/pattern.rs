@@ -40,7 +40,6 @@ impl NamePattern {
         patterns.into_iter().map(Self::new).collect()
     }
 
-    /// Returns whether the pattern has no wildcards.
     pub(crate) fn is_name(&self) -> bool {
         !self.0.contains(['*', '?'])
     }
@@ -78,7 +77,6 @@ impl NamePattern {
         if self.is_name() { self.unmatched(what, tools) } else { None }
     }
 
-    /// Returns a problem if no tool matches.
     pub(crate) fn unmatched(&self, what: &'static str, tools: &[&ToolName]) -> Option<BuildProblem> {
         let is_matched = tools.iter().any(|tool| self.restricts(tool));
         (!is_matched).then(|| BuildProblem::unknown_tool(what, &self.0, tools.iter().copied()))

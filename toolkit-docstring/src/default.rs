@@ -4,7 +4,6 @@ use crate::prose::{outside_brackets, unwrap_mark};
 
 const WORD: &str = "default";
 
-/// Returns the first default value in a description.
 pub(crate) fn find(description: &str) -> Option<String> {
     let lowercase = description.to_ascii_lowercase();
     for (place, _) in lowercase.match_indices(WORD) {

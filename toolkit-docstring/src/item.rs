@@ -4,7 +4,6 @@ use crate::name::Name;
 use crate::prose::{strip_colon, strip_parenthesis};
 use crate::type_spec::TypeSpec;
 
-/// The first line of an entry in a parameter list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Item<'a> {
     /// The names before the colon, usually one.
@@ -13,7 +12,6 @@ pub(crate) struct Item<'a> {
     pub(crate) spec: TypeSpec,
     /// The text after the colon or dash.
     pub(crate) text: &'a str,
-    /// Whether the line begins with a bullet.
     pub(crate) bulleted: bool,
     /// The number of lines up to the end of the type.
     pub(crate) height: usize,

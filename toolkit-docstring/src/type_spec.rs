@@ -8,7 +8,6 @@ pub(crate) struct TypeSpec {
     /// The type as written.
     pub(crate) ty: Option<String>,
     pub(crate) optional: bool,
-    /// The value after the word `default`.
     pub(crate) default: Option<String>,
 }
 

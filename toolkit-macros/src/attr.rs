@@ -72,7 +72,6 @@ impl ToTokens for NamespaceAttr {
     }
 }
 
-/// The arguments of `#[tool(…)]`.
 #[derive(Default)]
 pub(crate) struct ToolAttr {
     pub(crate) name: Option<LitStr>,
@@ -82,7 +81,6 @@ pub(crate) struct ToolAttr {
     pub(crate) timeout: Option<Duration>,
     /// The lane parameter: calls with equal values of it run in order.
     pub(crate) lane: Option<LitStr>,
-    /// Whether missing documentation is an error.
     pub(crate) strict_docs: bool,
     /// Whether `register = false` excludes the tool from discovery.
     pub(crate) unregistered: bool,
@@ -94,7 +92,6 @@ pub(crate) struct ToolAttr {
     seen: Vec<(Ident, String)>,
 }
 
-/// A parser for the value of an argument.
 pub(crate) type ValueParser = fn(ParseStream<'_>) -> syn::Result<TokenStream>;
 
 /// The arguments of `#[tool(…)]` that set `ToolMetadata`, each by the method `with_<argument>`.
@@ -232,7 +229,6 @@ impl ToolAttr {
     }
 }
 
-/// The arguments of `#[toolset(…)]`.
 #[derive(Default)]
 pub(crate) struct ToolsetAttr {
     pub(crate) namespace: NamespaceAttr,
@@ -259,7 +255,6 @@ impl ToolsetAttr {
     }
 }
 
-/// The arguments of `#[tool_params(…)]`.
 #[derive(Default)]
 pub(crate) struct ToolParamsAttr {
     pub(crate) krate: CratePath,

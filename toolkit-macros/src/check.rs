@@ -90,7 +90,6 @@ fn check_signature(draft: &Draft<'_>, diag: &mut Diag) {
     }
 }
 
-/// Returns whether `ty` is `impl Future`, or a boxed `dyn Future`.
 fn is_future(ty: &Type) -> bool {
     let bounds = match peel(ty) {
         Type::ImplTrait(opaque) => &opaque.bounds,

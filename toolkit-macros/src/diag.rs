@@ -15,7 +15,6 @@ impl Diag {
         self.errors.push(error);
     }
 
-    /// Reports an error at the given tokens.
     pub(crate) fn error(&mut self, tokens: impl ToTokens, message: impl Display) {
         self.push(syn::Error::new_spanned(tokens, message));
     }

@@ -43,12 +43,10 @@ pub(crate) enum Source {
     State { ty: Box<Type>, form: StateForm },
 }
 
-/// The form of a `#[state]` parameter.
 #[derive(Clone, Copy)]
 pub(crate) struct StateForm {
     /// Whether the type is `Arc<T>` instead of `&T`.
     pub(crate) shared: bool,
-    /// Whether the type is an `Option`.
     pub(crate) optional: bool,
 }
 
@@ -173,7 +171,6 @@ pub(crate) fn give_sizes(sig: &mut Signature) {
     }
 }
 
-/// Returns whether the receiver is `self: Arc<Self>`.
 pub(crate) fn is_arc(receiver: &Receiver) -> bool {
     matches!(&receiver.kind, ReceiverKind::Typed(_, ty) if only_argument(ty, "Arc").is_some())
 }

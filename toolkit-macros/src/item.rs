@@ -96,7 +96,6 @@ pub(crate) fn refuse_attrs(attrs: &mut Vec<Attribute>, diag: &mut Diag) {
     }
 }
 
-/// Returns the name of an attribute of this macro.
 fn macro_attr_name(attr: &Attribute) -> Option<&'static str> {
     ["tool", "param", "state"].into_iter().find(|name| attr.path().is_ident(name))
 }
@@ -195,7 +194,6 @@ pub(crate) fn only_argument<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
     }
 }
 
-/// Returns the type and constant arguments for these generic parameters.
 pub(crate) fn type_arguments(generics: &Generics) -> Option<TokenStream> {
     let mut arguments = Vec::new();
     for param in &generics.params {

@@ -18,7 +18,6 @@ pub(crate) struct Model<'a> {
 
 pub(crate) struct ParamModel<'a> {
     pub(crate) ident: &'a Ident,
-    /// The type into which the argument is decoded.
     pub(crate) ty: &'a Type,
     /// The location of the type, stored because it is slow to compute.
     pub(crate) span: Span,

@@ -45,7 +45,6 @@ struct Queue {
 }
 
 struct Waiting {
-    /// The maximum number of calls with a permit.
     limit: usize,
     admitted: oneshot::Sender<Permit>,
 }
@@ -126,7 +125,6 @@ impl Gates {
         self.gates.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the number of permits held or waited for.
     #[cfg(test)]
     fn in_use(&self) -> usize {
         let mut count = 0;

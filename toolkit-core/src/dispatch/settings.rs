@@ -25,7 +25,6 @@ pub(super) struct Settings {
     pub(super) bus: Arc<EventBus>,
     pub(super) truncation: Truncation,
     pub(super) failure_text: Option<Arc<FailureText>>,
-    /// Whether errors are serialized with their details.
     pub(super) stored_details: bool,
     /// Shared by all clones of the dispatcher.
     pub(super) gates: Arc<Gates>,

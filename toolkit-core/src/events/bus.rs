@@ -16,7 +16,6 @@ pub(crate) struct EventBus {
     /// Created by the first subscription.
     streams: Arc<OnceLock<Sender<ToolEvent>>>,
     listeners: Vec<Arc<Listener>>,
-    /// Whether events contain arguments and outputs.
     contents: bool,
 }
 

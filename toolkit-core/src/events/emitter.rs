@@ -66,7 +66,6 @@ impl EventEmitter {
         });
     }
 
-    /// Emits an event unless the call has ended.
     pub(crate) fn emit(&self, kind: ToolEventKind) {
         self.emit_made(|_| kind);
     }

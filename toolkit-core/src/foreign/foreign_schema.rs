@@ -191,7 +191,6 @@ fn clean_value(value: &mut Value) {
     }
 }
 
-/// Returns the first reference to another document.
 fn remote_reference(schema: &Value) -> Option<&str> {
     for keyword in REFERENCES {
         if let Some(Value::String(reference)) = schema.get(keyword)

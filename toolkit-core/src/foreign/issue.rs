@@ -3,7 +3,6 @@
 use super::foreign_text::shorten;
 use std::fmt;
 
-/// The maximum length in characters.
 const LONGEST: usize = 512;
 
 /// A report about one changed or rejected tool of a tool list.

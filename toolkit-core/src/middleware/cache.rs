@@ -46,7 +46,6 @@ pub struct Cache {
     entries: Arc<Mutex<LruCache<CallKey, CachedOutcome>>>,
 }
 
-/// Everything that an output depends on.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct CallKey {
     tool: Box<str>,

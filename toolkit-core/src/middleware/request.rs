@@ -105,13 +105,11 @@ impl ToolRequest {
         Self { tool, arguments, context, position, batch, fixed_registry }
     }
 
-    /// Returns the arguments of a call that can run.
     pub(super) fn valid_arguments(&self) -> Result<Value, ToolError> {
         self.validate()?;
         self.arguments_value().cloned()
     }
 
-    /// Returns the registry, unless it is live.
     pub(super) fn fixed_registry(&self) -> Option<&Arc<ToolRegistry>> {
         self.fixed_registry.as_ref()
     }

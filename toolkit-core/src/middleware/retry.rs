@@ -57,7 +57,6 @@ impl Retry {
         Self { first, longest }
     }
 
-    /// Returns the pause after `attempts` failed attempts.
     fn pause(&self, attempts: u32) -> Duration {
         let doubled = 1_u32.checked_shl(attempts - 1).unwrap_or(u32::MAX);
         let bound = self.first.saturating_mul(doubled).min(self.longest);

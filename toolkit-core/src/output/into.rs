@@ -134,7 +134,6 @@ fn into_error(error: impl Into<Box<dyn Error + Send + Sync>>) -> ToolError {
     }
 }
 
-/// The maximum number of causes in the details of an error.
 const MAX_CAUSES: usize = 8;
 
 /// Converts an error: its text is for the model, and the texts of its causes become details.

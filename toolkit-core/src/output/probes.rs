@@ -180,12 +180,10 @@ pub struct OutputType {
 }
 
 impl OutputType {
-    /// The type of JSON with a schema.
     pub(crate) const fn json(schema: SchemaFn) -> Self {
         Self { form: OutputForm::Json, schema: Some(schema) }
     }
 
-    /// The type of outputs without a schema.
     pub(crate) const fn new(form: OutputForm) -> Self {
         Self { form, schema: None }
     }

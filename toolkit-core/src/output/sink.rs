@@ -66,7 +66,6 @@ where
     }
 }
 
-/// The boxed future of [`OutputSink::store`].
 pub(super) type PlaceFuture<'a> =
     Pin<Box<dyn Future<Output = Result<String, Box<dyn Error + Send + Sync>>> + Send + 'a>>;
 

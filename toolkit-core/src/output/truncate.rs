@@ -186,7 +186,6 @@ async fn note(sink: &dyn DynSink, full: FullOutput, given_up: impl Future<Output
     }
 }
 
-/// Returns the text of `content`, if it counts towards the limit.
 fn text_of(content: &Content) -> Option<&str> {
     match content {
         Content::Text(text) => Some(text),

@@ -2,7 +2,6 @@
 
 type Advice = (&'static [&'static str], &'static str);
 
-/// Words for the arguments of `#[param]`.
 const PARAM: &[Advice] = &[
     (&["ge", "gt", "le", "lt", "min", "max", "minimum", "maximum"], "write a range, as in `range = 1..=50`"),
     (
@@ -28,7 +27,6 @@ const PARAM: &[Advice] = &[
     (&["skip", "hidden", "inject", "injected"], "write `#[state]` for a value that the program provides"),
 ];
 
-/// Words for the arguments of `#[tool]`.
 const TOOL: &[Advice] = &[
     (
         &["annotations", "hints"],

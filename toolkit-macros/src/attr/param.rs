@@ -10,7 +10,6 @@ use syn::parse::ParseStream;
 use syn::spanned::Spanned;
 use syn::{Attribute, Expr, LitStr, Token, Type};
 
-/// The arguments of all `#[param(…)]` attributes of one parameter or field.
 #[derive(Default)]
 pub(crate) struct ParamAttr {
     pub(crate) default: Option<DefaultAttr>,
@@ -29,7 +28,6 @@ pub(crate) enum DefaultAttr {
 }
 
 impl DefaultAttr {
-    /// Generates an expression of type `ty` for the default.
     pub(crate) fn expr(&self, ty: &Type) -> TokenStream {
         match self {
             Self::OfType(key) => quote_spanned!(key.span()=> <#ty as ::core::default::Default>::default()),

@@ -41,9 +41,7 @@ pub(super) struct Mirror<'a> {
     pub(super) helpers: Vec<TokenStream>,
     /// The field types to be checked.
     checked: Vec<Type>,
-    /// Whether all field types have a fixed size.
     pub(super) is_sized: bool,
-    /// Whether every field has a description.
     pub(super) is_described: bool,
 }
 

@@ -104,7 +104,6 @@ pub(super) fn foreign_parameter(ty: &Type) -> Option<String> {
     None
 }
 
-/// Returns whether the type is `ToolContext` or a reference to it.
 pub(super) fn is_context(ty: &Type) -> bool {
     match peel(ty) {
         Type::Reference(reference) => last_segment_is(&reference.elem, "ToolContext"),
@@ -300,12 +299,10 @@ fn parts(ty: &mut Type) -> Vec<&mut Type> {
     }
 }
 
-/// Returns whether `ty` or any type nested in it `is_wanted`.
 fn any_part(ty: &mut Type, is_wanted: &dyn Fn(&Type) -> bool) -> bool {
     is_wanted(ty) || parts(ty).into_iter().any(|part| any_part(part, is_wanted))
 }
 
-/// Returns the first identifier called `name`, at any depth.
 pub(crate) fn find_ident(tokens: TokenStream, name: &str) -> Option<Ident> {
     for token in tokens {
         match token {

@@ -191,7 +191,6 @@ fn call(model: &Model<'_>) -> TokenStream {
     quote_spanned!(function.span()=> #path #function(#(#arguments),*))
 }
 
-/// Generates code that converts the return value into the tool's result.
 fn result(model: &Model<'_>, returned: &TokenStream) -> TokenStream {
     let span = match &model.draft.sig.output {
         ReturnType::Default => model.draft.sig.ident.span(),

@@ -34,7 +34,6 @@ pub(super) fn helper_items(model: &Model<'_>) -> TokenStream {
     items
 }
 
-/// Generates the list of `ParamSpec` values.
 pub(super) fn specs(model: &Model<'_>) -> TokenStream {
     if model.struct_args().is_some() {
         return quote!(&[]);

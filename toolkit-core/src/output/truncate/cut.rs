@@ -61,7 +61,6 @@ impl Cut {
     }
 }
 
-/// Returns the byte offset after the first `characters`.
 fn end_of(text: &str, characters: usize) -> usize {
     text.char_indices().nth(characters).map_or(text.len(), |(at, _)| at)
 }
