@@ -170,7 +170,7 @@ impl Dispatcher {
         self.registry.snapshot()
     }
 
-    /// Returns the source of the tools, a fixed or live registry.
+    /// Returns the source of the tools.
     #[must_use]
     pub fn source(&self) -> &RegistrySource {
         &self.registry
@@ -219,7 +219,7 @@ impl Dispatcher {
         self.run_one(&self.snapshot(), call, None, self.run.as_ref(), None, |_| ()).await.0.outcome
     }
 
-    /// Runs the calls concurrently, and returns the results in their order.
+    /// Runs the calls concurrently, and returns their results in order.
     ///
     /// Dropping the future stops the running calls.
     pub fn dispatch(
@@ -281,7 +281,7 @@ impl Dispatcher {
         self.run_one(registry, call, Some(cancellation), run, None, |call| call.tool().cloned()).await
     }
 
-    /// Starts the calls as a running [`Batch`], which accepts more calls.
+    /// Starts the calls as a [`Batch`], which accepts more calls.
     pub fn batch(&self, calls: impl IntoIterator<Item = ToolCall>) -> Batch {
         self.start(calls, Some(Cancellation::default()))
     }

@@ -70,7 +70,7 @@ pub struct ToolEvent {
 pub struct EventCall {
     /// The id of the batch, unique within the dispatcher and its clones.
     pub batch: u64,
-    /// The position of the call in its batch, counted from 0.
+    /// The position of the call in its batch, from 0.
     pub position: usize,
     /// The provider's id of the call.
     pub call_id: CallId,
@@ -214,7 +214,7 @@ impl CallStatus {
     const ALL: [Self; 6] =
         [Self::Success, Self::Error, Self::Denied, Self::TimedOut, Self::Cancelled, Self::Pending];
 
-    /// Returns the name of the call's last event, such as `tool.result`.
+    /// Returns the name of the last event, such as `tool.result`.
     #[must_use]
     pub fn event_name(self) -> &'static str {
         match self {

@@ -74,14 +74,14 @@ pub trait ToolFormat: Clone + Debug + Eq + Hash + Send + Sync + 'static {
 }
 
 settings! {
-    /// Options of a [`ToolFormat`] for the tool definitions in a request.
+    /// Options of a [`ToolFormat`] for the definitions in a request.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct Publication {
         /// Whether to ask for the reason of each call, even if the registry does not.
         call_reason: bool, with_call_reason(bool);
         /// Whether to list deferred tools although tool search is on.
         list_deferred: bool, with_list_deferred(bool);
-        /// Whether to list the search tool `discover_tools` beside the deferred tools.
+        /// Whether to list the search tool `discover_tools`, too.
         ///
         /// Providers need it that receive all deferred tools and let the program search.
         client_search: bool, with_client_search(bool);

@@ -11,7 +11,7 @@ use std::task::Poll;
 pub(crate) struct PanicText(pub(crate) String);
 
 impl PanicText {
-    /// Extracts the message from a panic payload, and drops the payload.
+    /// Extracts the message from a panic payload and drops it.
     #[cold]
     pub(crate) fn new(payload: Box<dyn Any + Send>) -> Self {
         let text = if let Some(text) = payload.downcast_ref::<&str>() {

@@ -39,7 +39,7 @@ macro_rules! __from {
     };
 }
 
-/// Implements `From` for an enum, from the contents of its variants.
+/// Implements `From` for an enum, from the variants' contents.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __from_contents {
@@ -73,7 +73,7 @@ macro_rules! from {
     ($($all:tt)*) => { $crate::__from! { $($all)* } };
 }
 
-/// Generates a settings struct with a `Default` implementation and builder methods.
+/// Generates a settings struct with its `Default` and builder methods.
 ///
 /// Each line declares a field, an optional default (`= …`) and an optional builder method, which stores
 /// its argument unless `=> …` changes it.

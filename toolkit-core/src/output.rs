@@ -171,7 +171,7 @@ impl ToolOutput {
         self.notes.as_deref()?.structured.as_ref()
     }
 
-    /// Returns the message to explain the result, or an empty string.
+    /// Returns the message about the result, or an empty string.
     #[must_use]
     pub fn message(&self) -> &str {
         self.notes.as_deref().map_or("", |notes| &notes.message)

@@ -114,7 +114,7 @@ impl Redactor {
         replaced(text, self.find(text, LAYERS, false))
     }
 
-    /// Returns a text without secrets, whose end another party has cut.
+    /// Returns a text without secrets, after a cut of its end.
     #[must_use]
     pub fn redact_cut(&self, text: &str) -> String {
         replaced(text, self.find(text, LAYERS, true))
@@ -246,7 +246,7 @@ fn replaced(text: &str, mut found: Vec<Marked<'_>>) -> String {
     result
 }
 
-/// What another program has sent, secrets included. `Debug` shows the length.
+/// What another program has sent, with secrets. `Debug` shows the length.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Unread {
     bytes: Vec<u8>,

@@ -114,7 +114,7 @@ impl ToolResult {
         }
     }
 
-    /// Creates the result of a call that the program itself answers.
+    /// Creates the result of a call that the program answers.
     pub fn of(call: &ToolCall, outcome: Result<ToolOutput, ToolError>) -> Self {
         Self { extras: call.extras.clone(), ..Self::new(call.id.clone(), call.name.clone(), outcome) }
     }

@@ -64,7 +64,7 @@ impl<C: Clone + Send + Sync + 'static> ServedCalls<C> {
         self.state.push(Arc::new(move |caller, run| Ok(run.with_state(state(caller)?))));
     }
 
-    /// Returns a number that no other call of the server has.
+    /// Returns a number that no other call has.
     #[must_use]
     pub fn next_number(&self) -> u64 {
         self.numbers.fetch_add(1, Ordering::Relaxed)

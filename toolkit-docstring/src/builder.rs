@@ -35,7 +35,7 @@ impl Builder {
         self.types.push(param_doc(name, spec, "", line));
     }
 
-    /// Adds documentation of the return value, joined with an earlier one.
+    /// Adds documentation of the return value to an earlier one.
     pub(crate) fn returns(&mut self, ty: Option<String>, description: &str, line: usize) {
         let returns = self.docs.returns.get_or_insert_with(|| ReturnsDoc { line, ..ReturnsDoc::default() });
         returns.ty = returns.ty.take().or(ty);

@@ -11,7 +11,7 @@ pub(crate) struct Description<'a> {
 }
 
 impl<'a> Description<'a> {
-    /// Adds a line. Of a removed section, one blank line stays.
+    /// Adds a line, with one blank line for a removed section.
     pub(crate) fn keep(&mut self, line: &'a Line) {
         let after_text = matches!(self.lines.last(), Some(Some(_)));
         if line.is_blank() && line.fence == Fence::Outside {

@@ -33,7 +33,7 @@ impl<'a> Name<'a> {
         }
     }
 
-    /// Returns the name in a text of nothing but a name.
+    /// Returns the name in a text of only a name.
     pub(crate) fn exact(text: &'a str) -> Option<&'a str> {
         Self::parse(text).filter(|name| name.rest.is_empty()).map(|name| name.text)
     }

@@ -14,7 +14,7 @@ pub(crate) struct Section {
     /// Whether entries have bullets. `None` before the first entry.
     bulleted: Option<bool>,
     indent: usize,
-    /// Whether the first line is indented no deeper than the title.
+    /// Whether the first line is not indented under the title.
     flush: bool,
 }
 

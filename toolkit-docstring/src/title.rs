@@ -58,7 +58,7 @@ impl Title {
         }
     }
 
-    /// Returns the number of lines of the title, with its underline.
+    /// Returns the number of lines, with the underline.
     pub(crate) fn height(self) -> usize {
         match self.style {
             Style::Numpy => 2,

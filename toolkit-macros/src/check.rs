@@ -1,4 +1,4 @@
-//! Checks a parsed tool function before code is generated from it.
+//! Checks a parsed tool function before code generation.
 
 use crate::checked::mark_checked;
 use crate::diag::{Diag, hint};
@@ -15,7 +15,7 @@ use syn::{GenericParam, LitStr, ReturnType, Safety, Type, TypeParamBound};
 
 const MAX_NAME_LENGTH: usize = 128;
 
-/// Checks a tool function, reports all errors, and returns the model.
+/// Checks a tool function, reports all errors, and returns its model.
 pub(crate) fn check<'a>(draft: &'a Draft<'a>, diag: &mut Diag) -> Option<Model<'a>> {
     check_signature(draft, diag);
     check_documentation(draft, diag);

@@ -62,7 +62,7 @@ impl<'a> Draft<'a> {
         Self { attr, attrs, vis, sig, docs: Docs::from_attrs(attrs), owner, params }
     }
 
-    /// Returns the `#[cfg]` attributes of the function, for all generated items.
+    /// Returns the `#[cfg]` attributes of the function for generated items.
     pub(crate) fn cfgs(&self) -> impl Iterator<Item = &'a Attribute> {
         self.attrs.iter().filter(|attr| attr.path().is_ident("cfg"))
     }

@@ -26,7 +26,7 @@ impl FunctionItem {
         Ok(function)
     }
 
-    /// Reports a missing body, and adds one to prevent further errors.
+    /// Reports a missing body, and adds one against further errors.
     pub(crate) fn with_body(mut self, diag: &mut Diag) -> Self {
         if !self.body.clone().into_iter().next().is_some_and(|token| is_block(&token)) {
             diag.error(&self.sig, format!("`{}` has no body; a tool needs one", self.sig.ident));
@@ -86,7 +86,7 @@ impl ImplBlock<'_> {
     }
 }
 
-/// Reports and removes attributes that a tool function must not have.
+/// Reports and removes attributes that are wrong on tool functions.
 pub(crate) fn refuse_attrs(attrs: &mut Vec<Attribute>, diag: &mut Diag) {
     for attr in attrs.extract_if(.., |attr| macro_attr_name(attr).is_some()) {
         match macro_attr_name(&attr) {

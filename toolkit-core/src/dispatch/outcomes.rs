@@ -40,7 +40,7 @@ impl Dispatcher {
         self.run.as_ref()
     }
 
-    /// Sets a function to write the error messages for the model, from the name of the tool and the error.
+    /// Sets a function for the texts of errors for the model, from the name of the tool and the error.
     ///
     /// The default is [`ToolError::message`], without causes.
     ///

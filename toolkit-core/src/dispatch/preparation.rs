@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(super) struct Preparation<'a> {
     pub(super) settings: &'a Arc<Settings>,
-    /// The snapshot of the tools at the start of the batch.
+    /// The tools at the start of the batch.
     pub(super) registry: &'a Arc<ToolRegistry>,
     pub(super) run: Option<&'a Arc<RunContext>>,
     /// The decided approval of the outer dispatcher's call.

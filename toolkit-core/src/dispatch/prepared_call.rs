@@ -23,7 +23,7 @@ pub(super) struct PreparedCall {
     pub(super) id: CallId,
     pub(super) name: String,
     pub(super) extras: ProviderExtras,
-    /// What the registry has rewritten for the tool, except the arguments.
+    /// What the registry has rewritten, except the arguments.
     pub(super) rewritten: Option<Box<Rewritten>>,
     /// Boxed, because it is rare.
     pub(super) decided: Option<Box<Approval>>,

@@ -1,4 +1,4 @@
-//! The event bus from a dispatcher to its listeners and streams.
+//! The event bus of a dispatcher.
 
 use super::{ToolEvent, ToolEvents};
 use crate::guard::guarded;
@@ -10,7 +10,7 @@ const EVENTS_KEPT: usize = 4_096;
 
 type Listener = dyn Fn(&ToolEvent) + Send + Sync;
 
-/// The event bus of a dispatcher. Clones share the streams, and the listeners added before cloning.
+/// Clones share the streams, and the listeners added before cloning.
 #[derive(Clone, Default)]
 pub(crate) struct EventBus {
     /// Created by the first subscription.

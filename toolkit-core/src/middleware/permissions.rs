@@ -276,7 +276,7 @@ impl Permissions {
         self.rules.iter().any(|rule| !rule.of_call.is_empty() && rule.may_apply(definition))
     }
 
-    /// Returns the approval decided before the call, or else the handler's.
+    /// Returns the decided approval, or else the handler's.
     async fn approval(&self, approval_request: ApprovalRequest) -> Approval {
         let context = approval_request.request.context().clone();
         let asked_at = Instant::now();

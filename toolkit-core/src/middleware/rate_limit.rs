@@ -81,7 +81,7 @@ impl RateLimit {
         Ok(self)
     }
 
-    /// Sets the maximum wait of a call for both limits together.
+    /// Sets the maximum wait of a call for both limits.
     ///
     /// With zero, every call over the limit is refused at once.
     pub fn with_patience(mut self, limit: Duration) -> Self {

@@ -86,7 +86,7 @@ pub struct ServiceRequest {
     pub next: Next,
 }
 
-/// The innermost service, which calls the next middleware or the tool.
+/// The innermost service, which calls the next middleware or tool.
 #[derive(Debug, Clone)]
 pub struct NextService(());
 

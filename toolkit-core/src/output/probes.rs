@@ -62,7 +62,7 @@ impl<T: IntoToolOutput> ByConversion for Output<T> {
     }
 }
 
-/// Converts `Serialize` types, by writing the value as JSON; tried second.
+/// Converts `Serialize` types, by writing them as JSON; tried second.
 pub trait BySerialize {
     /// Writes the value as JSON.
     fn toolkit_convert(&self) -> Result<ToolOutput, ToolError>;
@@ -101,7 +101,7 @@ impl<T> Deref for Output<T> {
 #[derive(Debug)]
 pub struct Failure<E>(pub E);
 
-/// Implements `toolkit_error` as inherent methods, which take precedence over trait methods.
+/// Implements `toolkit_error` as inherent methods, which precede trait methods.
 macro_rules! into_error {
     ($($(#[$doc:meta])* $ty:ty: $error:ident => $converted:expr;)*) => {
         $(impl Failure<$ty> {
@@ -225,7 +225,7 @@ pub trait AlwaysSuccess: Sized {
 
 impl<T> AlwaysSuccess for Returned<T> {}
 
-/// Implements `toolkit_output_schema` as inherent methods, which take precedence over trait methods.
+/// Implements `toolkit_output_schema` as inherent methods, which precede trait methods.
 macro_rules! output_schema {
     ($($(#[$doc:meta])* $ty:ty $(where $param:ident)?: $schema:expr;)*) => {
         $(impl$(<$param: JsonSchema>)? Returned<$ty> {

@@ -97,7 +97,7 @@ impl PermissionRule {
         self.may_apply(definition) && self.of_call.iter().all(|condition| condition(definition, arguments))
     }
 
-    /// Returns whether the rule applies to the tool, whatever the arguments.
+    /// Returns whether the rule applies to the tool, without its conditions.
     pub(super) fn may_apply(&self, definition: &ToolDefinition) -> bool {
         self.fits_name(&definition.name) && self.tags.iter().all(|tag| has_tag(definition, tag))
     }
@@ -176,7 +176,7 @@ impl PermissionRule {
         }
     }
 
-    /// Returns the rule in words, with its tools and these tags.
+    /// Returns the rule in words, with tools and these tags.
     fn label(&self, tags: &[&ToolTag]) -> String {
         let mut conditions = Vec::new();
         if !self.tools.is_empty() {
