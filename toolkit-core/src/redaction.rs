@@ -114,7 +114,7 @@ impl Redactor {
         replaced(text, self.find(text, LAYERS, false))
     }
 
-    /// Returns a text without secrets, after a cut of its end.
+    /// Returns a text without secrets, also without a partial one at its cut end.
     #[must_use]
     pub fn redact_cut(&self, text: &str) -> String {
         replaced(text, self.find(text, LAYERS, true))
