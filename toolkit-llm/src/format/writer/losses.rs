@@ -117,15 +117,14 @@ impl HistoryWriter<'_> {
         losses
     }
 
-    /// Returns the losses if the messages `native` of the API `format` are replaced by their text and their calls. This
-    /// happens if the history is for another API, or for a server that refuses the call ids.
+    /// Returns the losses if the messages `native` of the API `format` become text and calls. This happens
+    /// for a history of another API, or for a server that refuses the call ids.
     ///
-    /// Losses are the calls of the provider's own tools, generated media items, and content of unknown types. Each type
-    /// is reported once, and the path of a loss is the type, as in `/web_search_tool_result`.
+    /// Losses are the calls of the provider's own tools, generated media items, content of unknown types, and
+    /// further fields such as citations, audio or images. Each type is reported once, and is the path of its
+    /// loss, as in `/web_search_tool_result`.
     ///
-    /// Further fields of a text or a message are reported too, such as citations, audio or images.
-    ///
-    /// Reasoning is not reported: only the model that wrote the reasoning can use it.
+    /// Reasoning is not reported: only the model that wrote it can use it.
     ///
     /// ```
     /// use serde_json::json;
