@@ -11,7 +11,7 @@ struct Signed {
     body: &'static str,
     region: &'static str,
     token: Option<&'static str>,
-    /// The time of the signature, in seconds since 1970.
+    /// Seconds since 1970.
     seconds: u64,
     date: &'static str,
     signature: &'static str,
