@@ -55,12 +55,12 @@ impl<'a> WireCall<'a> {
         }
     }
 
-    /// Returns whether the call is a function call without arguments so far.
+    /// Returns whether a function call has no arguments so far.
     pub(crate) fn is_blank(&self) -> bool {
         !self.is_custom && self.members.is_empty() && is_blank(self.input)
     }
 
-    /// Returns whether the call is a function call without arguments or with `{}`.
+    /// Returns whether a function call has no arguments or `{}`.
     pub(crate) fn has_no_arguments(&self) -> bool {
         if self.is_blank() {
             return true;

@@ -67,7 +67,7 @@ pub(crate) trait StreamCodec {
     }
 }
 
-/// Writes messages for the next request, received or made by the program.
+/// Writes received and own messages for the next request.
 pub(crate) trait HistoryCodec: Api {
     /// Writes a call. A received call keeps its unknown fields.
     fn write_call(&self, call: OutgoingCall<'_>) -> Value;
@@ -126,8 +126,9 @@ pub(crate) trait ResultCodec {
 /// Reads and writes calls and results for the repair. [`ResultRule`](crate::facts::result_rule::ResultRule)
 /// states where results belong.
 pub(crate) trait RepairCodec: Api {
-    /// Lists the calls and results of a message, each with its index among the parts. The index is 0 if the
-    /// message itself is the result.
+    /// Lists the calls and results of a message, each with its index among the parts.
+    ///
+    /// The index is 0 if the message itself is the result.
     fn entries<'a>(&self, message: &'a Value) -> Vec<(usize, Entry<'a>)>;
 
     fn placeholder(&self, call: &Value, key: &CallKey<'_>) -> Value;
@@ -144,9 +145,11 @@ pub(crate) trait RepairCodec: Api {
         false
     }
 
-    /// Applies the other rules of the API to a history in which every call has a result. This removes calls
-    /// of the provider's own tools that can no longer finish, and the `caller` of calls whose code is
-    /// missing. Each removal is added to `losses`, with a path that begins with the index of the message.
+    /// Applies the other rules of the API to a history in which every call has a result.
+    ///
+    /// This removes calls of the provider's own tools that can no longer finish, and the `caller` of calls
+    /// whose code is missing. Each removal is added to `losses`, with a path that begins with the index of
+    /// the message.
     ///
     /// `request` contains all fields of the request except the messages, or is `None` if they are unknown.
     fn complete_repair(

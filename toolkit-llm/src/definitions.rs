@@ -34,7 +34,7 @@ pub struct Fragment {
     strict: bool,
     json: String,
     losses: Vec<SchemaLoss>,
-    /// The names of parameters with another spelling, each with this spelling.
+    /// The parameters with another spelling, and this spelling.
     renamed: Vec<(String, String)>,
 }
 
@@ -231,7 +231,7 @@ impl Definitions {
         self.tools.json.get_or_init(|| self.tools.value.get().unwrap_or(&Value::Null).to_string())
     }
 
-    /// Returns the definitions as a JSON value shared by all clones.
+    /// Returns the definitions as a JSON value that clones share.
     #[must_use]
     pub fn value(&self) -> &Value {
         self.tools.value.get_or_init(|| self.as_json().parse().unwrap_or_default())

@@ -18,7 +18,7 @@ use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::output::Content;
 use toolkit_schema::SchemaDialect;
 
-/// The properties of one API that its codec uses as data.
+/// The properties of an API that its codec uses.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Facts {
     /// The name of the format, under which fields of this API alone are stored.
@@ -28,7 +28,7 @@ pub(crate) struct Facts {
     pub(crate) ids: Option<IdRule>,
     pub(crate) results: ResultRule,
     pub(crate) fields: RequestFields,
-    /// The paths to the id and to the arguments of a call.
+    /// The paths to the id and the arguments of a call.
     pub(crate) call_fields: [&'static [&'static str]; 2],
     pub(crate) usage: UsageFields,
     /// The media items that the API accepts, each with the first model generation to which it applies, the
@@ -61,7 +61,7 @@ pub(crate) struct ToolFacts {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RequestFields {
-    /// The JSON text before and after the definitions in a request.
+    /// The JSON around the definitions in a request.
     pub(crate) frame: (&'static str, &'static str),
     pub(crate) tools: &'static [&'static str],
     pub(crate) messages: &'static str,
@@ -115,9 +115,9 @@ pub(crate) struct IdRule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Strictness {
     None,
-    /// The API enforces each strict function whose schema is within the limits.
+    /// The API enforces each strict function within the limits.
     PerFunction,
-    /// The limits apply to all strict tools of a request together.
+    /// The limits apply to all strict tools together.
     PerRequest,
     /// The API enforces all functions of a request or none. The string is the reason to report.
     AllOrNone(&'static str),
@@ -201,7 +201,7 @@ impl UsageFields {
 }
 
 impl IdRule {
-    /// Creates a rule for ids of letters, digits, `_` and `-`.
+    /// Creates a rule for letters, digits, `_` and `-`.
     pub(crate) const fn new(max_length: usize, is_strict: bool) -> Self {
         Self { rule: NameRule::DASHES.with_max_length(max_length), is_strict }
     }

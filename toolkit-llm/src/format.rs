@@ -39,8 +39,10 @@ macro_rules! codecs {
                 }
             }
 
-            /// Returns what reads answers and writes histories. It brings the whole API into the program, so
-            /// a method that only publishes tools asks a function below.
+            /// Returns what reads answers and writes histories.
+            ///
+            /// It brings the whole API into the program, so a method that only publishes tools asks a
+            /// function below.
             pub(crate) const fn codec(self) -> &'static dyn Codec {
                 match self {
                     $(#[cfg(feature = $feature)] Self::$variant => &crate::apis::$folder::$variant,)+
@@ -97,8 +99,9 @@ impl ApiFormat {
         ConfiguredFormat { format: self, options }
     }
 
-    /// Encodes definitions as the `tools` of a request, in the given order. The report lists all constraints
-    /// and settings that the API cannot express.
+    /// Encodes definitions as the `tools` of a request, in the given order.
+    ///
+    /// The report lists all constraints and settings that the API cannot express.
     ///
     /// ```
     /// use toolkit_ai::llm::{ApiFormat, DefinitionOptions};
@@ -128,7 +131,7 @@ impl ApiFormat {
         Renderer::new(self.definition_codec(), &definitions, names, options).render_all()
     }
 
-    /// Encodes tool choice and parallel tool calls as fields of a request.
+    /// Encodes tool choice and parallel tool calls as request fields.
     ///
     /// A setting that the API cannot express is approximated and reported. For example, a choice limited to
     /// certain tools becomes a choice among all tools, and the limit to one call at a time is left out.
@@ -233,8 +236,9 @@ impl ApiFormat {
         reading::parse_response(self.codec(), payload)
     }
 
-    /// Parses the token counts of a body, even without an answer. Providers also count the tokens of a
-    /// blocked prompt.
+    /// Parses the token counts of a body, even without an answer.
+    ///
+    /// Providers also count the tokens of a blocked prompt.
     ///
     /// ```
     /// use toolkit_ai::llm::ApiFormat;

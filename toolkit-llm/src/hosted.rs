@@ -67,7 +67,7 @@ impl fmt::Debug for HostedTool {
     }
 }
 
-/// Replaces access tokens and the values of HTTP headers by `***`.
+/// Replaces access tokens and values of HTTP headers by `***`.
 pub(crate) fn without_secrets(mut value: Value) -> Value {
     hide_secrets(&mut value, false);
     value
@@ -140,8 +140,9 @@ impl HostedTool {
         fields.keys().next().map_or("", String::as_str)
     }
 
-    /// Returns the request fields that `tools` need. Lists in the same field are joined. Tools of other APIs
-    /// are skipped.
+    /// Returns the request fields that `tools` need.
+    ///
+    /// Lists in the same field are joined. Tools of other APIs are skipped.
     ///
     /// ```
     /// use toolkit_ai::llm::ApiFormat;

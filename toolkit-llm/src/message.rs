@@ -32,7 +32,7 @@ pub enum Message {
     User(UserMessage),
     /// The text and the tool calls of the model.
     Assistant(AssistantMessage),
-    /// The results of the tool calls in the preceding assistant message.
+    /// The results for the calls of the preceding message.
     Tool(ToolMessage),
 }
 
@@ -49,7 +49,7 @@ impl Message {
         Self::Assistant(AssistantMessage::text(text))
     }
 
-    /// Creates the message with all results of the preceding assistant message.
+    /// Creates the message with all results of a turn.
     #[must_use]
     pub fn tool(results: Vec<ToolResult>) -> Self {
         Self::Tool(ToolMessage::new(results))
@@ -94,15 +94,16 @@ impl From<ToolMessage> for Message {
 
 from_contents!(Message: User(UserMessage), Assistant(AssistantMessage));
 
-/// The input of the user: contents such as text and images.
+/// The input of the user, such as text and images.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct UserMessage {
     /// The contents, in order.
     #[serde(with = "toolkit_core::output::serde::contents")]
     pub content: Vec<Content>,
-    /// Whether the message is an agent's feedback about an invalid answer. Feedback is not input:
-    /// guardrails for inputs skip it, and no shortened history begins with it.
+    /// Whether the message is an agent's feedback about an invalid answer.
+    ///
+    /// Feedback is not input: guardrails for inputs skip it, and no shortened history begins with it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_feedback: bool,
 }
@@ -123,7 +124,7 @@ impl UserMessage {
         Self { content: content.into_iter().collect(), is_feedback: false }
     }
 
-    /// Creates feedback: a request for another answer, because an answer was invalid.
+    /// Creates feedback, which asks for another answer.
     #[must_use]
     pub fn feedback(text: impl Into<String>) -> Self {
         Self { is_feedback: true, ..Self::from(text.into()) }
@@ -146,7 +147,7 @@ from! { UserMessage:
     contents: Vec<Content> => Self::new(contents);
 }
 
-/// Creates a message from several contents, as in `agent.run(["What is this?".into(), photo.into()])`.
+/// Creates a message from contents, as in `agent.run(["What is this?".into(), photo.into()])`.
 impl<const N: usize> From<[Content; N]> for UserMessage {
     fn from(contents: [Content; N]) -> Self {
         Self::new(contents)
@@ -172,7 +173,7 @@ impl<const N: usize> From<[Content; N]> for UserMessage {
 #[serde(default)]
 #[non_exhaustive]
 pub struct AssistantMessage {
-    /// The name of the agent of the message. Empty if unknown.
+    /// The name of the agent. Empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub agent: String,
     /// The text of the answer.
@@ -187,17 +188,19 @@ pub struct AssistantMessage {
     /// The name of the tool whose arguments are the final answer. Empty if no call gives it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub answer_tool: String,
-    /// The token counts of the model call that returned the message. Only the messages of an agent
-    /// have them; those of a [`ModelResponse`] are in [`usage`](crate::ModelResponse::usage).
-    /// Counts that the provider does not report are 0.
+    /// The token counts of the model call that returned the message.
+    ///
+    /// Only the messages of an agent have them; those of a [`ModelResponse`] are in
+    /// [`usage`](crate::ModelResponse::usage). Counts that the provider does not report are 0.
     #[serde(skip_serializing_if = "Usage::is_empty")]
     pub usage: Usage,
     /// The message in the provider's JSON. Later requests to the same API contain it unchanged,
     /// including signatures, encrypted reasoning and unknown fields.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub native: Option<NativeMessages>,
-    /// Whether the provider paused a long turn with its own tools. It continues if the next request
-    /// ends with this message.
+    /// Whether the provider paused a long turn with its own tools.
+    ///
+    /// It continues if the next request ends with this message.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub paused: bool,
     /// Whether an agent changed the message, while a conversation kept by the provider has the
@@ -266,8 +269,9 @@ pub struct NativeMessages {
     /// The id of the provider's conversation, if it stores the messages in one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
-    /// The id of the container in which the provider ran code. Anthropic needs it in later requests
-    /// of the same turn.
+    /// The id of the container in which the provider ran code.
+    ///
+    /// Anthropic needs it in later requests of the same turn.
     ///
     /// To keep the files of the container for later turns, set the field `container` with
     /// [`ModelOptions::with_extra`](crate::ModelOptions::with_extra).
@@ -298,7 +302,7 @@ impl NativeMessages {
 #[serde(default)]
 #[non_exhaustive]
 pub struct ToolMessage {
-    /// The name of the agent that made the calls. Empty if unknown.
+    /// The name of the calling agent. Empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub agent: String,
     /// One result for each call.
@@ -318,7 +322,7 @@ setters! { ToolMessage:
     by(agent: impl Into<String>) = agent.into();
 }
 
-/// Sets whether the JSON of `result` includes the details of an error.
+/// Sets whether the JSON of `result` includes error details.
 pub fn store_details(result: &mut ToolResult, stored: bool) {
     if let Err(error) = &mut result.outcome {
         *error = error.clone().with_stored_details(stored);

@@ -19,7 +19,7 @@ use toolkit_core::call::{CallId, ToolCall};
 use toolkit_core::name::WireNames;
 
 impl DecodedPayload<'_> {
-    /// Returns the ids of all calls, generated if the provider sent none.
+    /// Returns the ids of calls, generated where missing.
     fn ids(&self) -> Vec<CallId> {
         let calls = self.messages.iter().flat_map(ReceivedMessage::calls);
         ids::complete(calls.map(|call| (call.json, call.id.as_deref())))
@@ -79,7 +79,7 @@ pub(crate) fn request_ids<'a>(
     }
 }
 
-/// Finds the messages in a payload, with the calls that may run.
+/// Finds the messages, with the calls that may run.
 fn read<'a>(codec: &dyn Codec, payload: &'a Value) -> Result<DecodedPayload<'a>, WireError> {
     let mut reading = codec.read(payload)?;
     let is_unclear = reading.messages.iter().any(ends_blank) && finish(codec, &reading).is_unknown();

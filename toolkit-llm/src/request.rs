@@ -78,7 +78,7 @@ impl<'a> RequestBuilder<'a> {
 
 pub(crate) const NO_FIELD: &str = "the API has no field for it";
 
-/// The properties of requests to one API, taken from its reference.
+/// The properties of an API's requests, from its reference.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RequestFacts {
     /// The name in OpenTelemetry's attribute `gen_ai.provider.name`.
@@ -134,14 +134,14 @@ pub(crate) struct OutputForm {
     pub(crate) write: fn(&mut RequestBuilder<'_>, &str, Value),
 }
 
-/// What the provider stores, and how later requests refer to it.
+/// What the provider stores, and how requests refer to it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StoredMessages {
     /// Whether the provider stores conversations and answers in the background.
     pub(crate) keeps_conversations: bool,
     /// Returns the messages that the provider has not stored.
     pub(crate) new_messages: fn(&ModelRequest) -> &[Message],
-    /// Returns a received message in a form suitable for the next request.
+    /// Returns a received message for the next request.
     pub(crate) resent: fn(&ModelRequest, &NativeMessages) -> Vec<Value>,
 }
 

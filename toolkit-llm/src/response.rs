@@ -48,12 +48,15 @@ pub struct Response {
     pub usage: Usage,
     /// The messages in the provider's JSON. Add them to the history before the tool results.
     pub native: Vec<Value>,
-    /// The provider's id of the response. Empty if there is none. In the Responses API, the field
-    /// `previous_response_id` of a later request can refer to it.
+    /// The provider's id of the response.
+    ///
+    /// Empty if there is none. In the Responses API, the field `previous_response_id` of a later request can
+    /// refer to it.
     pub id: String,
-    /// The id of the container in which the provider ran code. Empty if there is none. Anthropic expects it
-    /// in the field `container` of the next request if the code waits for results, or if its files are
-    /// needed.
+    /// The id of the container in which the provider ran code.
+    ///
+    /// Empty if there is none. Anthropic expects it in the field `container` of the next request if the code
+    /// waits for results, or if its files are needed.
     pub container: String,
     /// The time at which the container expires, as in `2026-11-23T12:00:00Z`. Empty if there is none.
     pub container_expires_at: String,
@@ -161,7 +164,7 @@ impl FinishReason {
         matches!(self, Self::Other(reason) if matches!(reason.as_str(), "pause_turn" | "compaction"))
     }
 
-    /// Returns whether generation stopped early, so the last call may be incomplete.
+    /// Returns whether generation stopped early. The last call may then be incomplete.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         matches!(self, Self::Length | Self::Refused | Self::Interrupted)
@@ -174,7 +177,7 @@ impl FinishReason {
         !self.is_paused() && !WITH_CALLS.contains(&reason.as_str())
     }
 
-    /// Returns whether a call that looks unfinished counts as cut off.
+    /// Returns whether an unfinished call counts as cut off.
     pub(crate) fn may_be_cut(&self) -> bool {
         self.is_cut() || self.is_unknown()
     }
@@ -272,7 +275,7 @@ setters! { Usage:
     with_reasoning(reasoning_tokens: u64) = reasoning_tokens;
     /// Sets the input tokens written into a cache.
     with_cache_write(cache_write_tokens: u64) = cache_write_tokens;
-    /// Sets the input tokens in the results of the provider's own tools.
+    /// Sets the input tokens in results of the provider's tools.
     with_tool(tool_tokens: u64) = tool_tokens;
 }
 

@@ -60,7 +60,7 @@ pub enum RequestFormat {
 #[derive(Debug, Default)]
 pub(crate) struct RequestTools {
     own: Vec<ToolDefinition>,
-    /// The entries, or their parts, that define the provider's own tools.
+    /// The entries or parts that define the provider's own tools.
     hosted: Vec<Value>,
 }
 

@@ -32,7 +32,7 @@ client! {
     /// # }
     /// ```
     Anthropic(SERVICE);
-    /// Creates a client for Anthropic's own server, without an API key.
+    /// Creates a client for Anthropic's server without an API key.
     new;
     /// Creates a client with the API key in `ANTHROPIC_API_KEY`, and the base URL in `ANTHROPIC_BASE_URL` if
     /// set.

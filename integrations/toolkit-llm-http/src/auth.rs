@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use toolkit_http::client::header;
 use toolkit_llm::ModelError;
 
-/// An access token, such as one of Google Cloud or Microsoft Entra.
+/// An access token, such as of Google Cloud or Microsoft Entra.
 ///
 /// `Debug` does not show the token.
 ///

@@ -16,8 +16,9 @@ static SERVICE: Service = Service {
     ..PLAIN
 };
 
-/// A client for OpenAI's Chat Completions and Responses APIs at Azure. The name of a model is that of its
-/// deployment.
+/// A client for OpenAI's Chat Completions and Responses APIs at Azure.
+///
+/// The name of a model is that of its deployment.
 ///
 /// The endpoint is the address of the resource. By default, requests go to the path `/openai/v1` below it,
 /// which has no dated versions. [`with_api_version`](Self::with_api_version) selects the older API with dated
@@ -66,7 +67,7 @@ impl AzureOpenAi {
         Self { settings, api_version: variable(&["OPENAI_API_VERSION"]) }
     }
 
-    /// Creates the model of a deployment, with the Chat Completions API.
+    /// Creates a deployment's model with the Chat Completions API.
     #[must_use]
     pub fn chat(&self, deployment: impl Into<String>) -> WireModel<HttpTransport> {
         let deployment = deployment.into();
@@ -74,7 +75,7 @@ impl AzureOpenAi {
         self.model(ApiFormat::OpenAiChat, "/chat/completions", &dated, deployment)
     }
 
-    /// Creates the model of a deployment, with the Responses API.
+    /// Creates a deployment's model with the Responses API.
     #[must_use]
     pub fn responses(&self, deployment: impl Into<String>) -> WireModel<HttpTransport> {
         self.model(ApiFormat::OpenAiResponses, "/responses", "/responses", deployment.into())

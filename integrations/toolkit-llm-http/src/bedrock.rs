@@ -87,13 +87,13 @@ impl Bedrock {
         })
     }
 
-    /// Signs requests with these credentials, in place of any other authentication.
+    /// Signs requests with these credentials, replacing any other authentication.
     #[must_use]
     pub fn with_credentials(self, credentials: AwsCredentials) -> Self {
         self.with_credentials_source(move || ready(Ok::<_, Infallible>(credentials.clone())))
     }
 
-    /// Signs requests with the credentials returned by `source`, in place of any other authentication.
+    /// Signs requests with the credentials returned by `source`, replacing any other authentication.
     ///
     /// Credentials without an expiry are used for a single request. Others are reused until one minute before
     /// their expiry, or until the server refuses them. Failures are reported as in

@@ -46,7 +46,7 @@ pub(super) fn of_status(status: StatusCode, headers: &HeaderMap, body: &Redacted
     }
 }
 
-/// Returns the message in a failed response, which has several JSON forms.
+/// Returns the message in a failed response of any form.
 fn message(status: StatusCode, json: &Value, body: &Redacted) -> String {
     // For a failed stream, Gemini returns an array.
     let json = json.get(0).unwrap_or(json);

@@ -27,7 +27,7 @@ client! {
     /// # }
     /// ```
     Gemini(SERVICE);
-    /// Creates a client for Google's own server, without an API key.
+    /// Creates a client for Google's server without an API key.
     new;
     /// Creates a client with the API key in `GEMINI_API_KEY` or, if not set, `GOOGLE_API_KEY`.
     from_env;
@@ -40,8 +40,10 @@ impl Gemini {
         self.settings.model(ApiFormat::GeminiInteractions, name, "/interactions")
     }
 
-    /// Creates a model with the API `generateContent`. A name without a folder is in the folder `models`;
-    /// others, such as `tunedModels/mine`, are used unchanged.
+    /// Creates a model with the API `generateContent`.
+    ///
+    /// A name without a folder is in the folder `models`; others, such as `tunedModels/mine`, are used
+    /// unchanged.
     #[must_use]
     pub fn model(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
         let name = name.into();

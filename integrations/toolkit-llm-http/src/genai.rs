@@ -75,7 +75,7 @@ client! {
     /// # }
     /// ```
     GenAi(PLAIN);
-    /// Creates a client whose API keys come from the providers' environment variables.
+    /// Creates a client with API keys from the environment variables.
     new;
     tokens:
         " Each request sends a token in place of an API key, in the header in which `genai` sends the provider's\n \
@@ -139,7 +139,7 @@ pub struct GenAiModel {
 }
 
 impl GenAiModel {
-    /// Returns the client, the address, and the authentication for the next request.
+    /// Returns the client, the address, and the next request's authentication.
     async fn target(&self) -> Result<Target<'_>, ModelError> {
         let client = self.client.as_ref().map_err(Clone::clone)?;
         let mut service = self.service(client).await?;
@@ -178,7 +178,7 @@ impl GenAiModel {
         Err(ModelError::new(ModelErrorKind::InvalidRequest, text))
     }
 
-    /// Checks that the program's secrets are not sent to a second host.
+    /// Checks that secrets are not sent to a second host.
     fn check_host(&self, service: &ServiceTarget, has_secret_headers: bool) -> Result<(), ModelError> {
         let has_secret = has_secret_headers || !matches!(self.settings.auth, Auth::None);
         // With a base URL, all requests go to the host that the program has chosen.

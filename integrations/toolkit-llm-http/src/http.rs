@@ -18,10 +18,10 @@ use toolkit_llm::{ModelError, ModelErrorKind};
 
 pub(super) const AGENT: &str = concat!("toolkit-agent/", env!("CARGO_PKG_VERSION"));
 
-/// The maximum number of bytes read from a failed response.
+/// The maximum number of bytes to read of a failed response.
 const READ_OF_FAILURES: usize = 64 << 10;
 
-/// The maximum time for reading a failed response, whose status is known.
+/// The maximum time for reading a failed response.
 const TIME_OF_FAILURES: Duration = Duration::from_secs(5);
 
 const SSE: &str = "text/event-stream";
@@ -35,7 +35,7 @@ const UNCLEAR: [&str; 3] = ["text/plain", "application/octet-stream", "binary/oc
 /// The byte-order mark of UTF-8, which some servers send.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// A client for one server, with the headers of every request.
+/// A client for one server, with headers for every request.
 #[derive(Debug, Clone)]
 pub(super) struct Http {
     client: HttpClient,

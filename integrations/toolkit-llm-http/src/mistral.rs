@@ -30,7 +30,7 @@ client! {
     /// # }
     /// ```
     Mistral(SERVICE);
-    /// Creates a client for Mistral's own server, without an API key.
+    /// Creates a client for Mistral's server without an API key.
     new;
     /// Creates a client with the API key in `MISTRAL_API_KEY`.
     from_env;

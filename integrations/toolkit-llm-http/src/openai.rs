@@ -34,7 +34,7 @@ client! {
     /// # }
     /// ```
     OpenAi(SERVICE);
-    /// Creates a client for OpenAI's own server, without an API key.
+    /// Creates a client for OpenAI's server without an API key.
     new;
     /// Creates a client from `OPENAI_API_KEY`, `OPENAI_BASE_URL`, `OPENAI_ORG_ID` and `OPENAI_PROJECT_ID`.
     from_env;

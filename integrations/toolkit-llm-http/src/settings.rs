@@ -1,10 +1,10 @@
-//! Facts about the providers' APIs, and the settings of the clients.
+//! The providers' APIs as data, and the settings of clients.
 
 use crate::auth::Auth;
 use std::sync::{Arc, OnceLock};
 use toolkit_http::client::{HttpLimits, url_secrets};
 
-/// A provider's API: its address, its headers and its environment variables.
+/// A provider's API: its address, headers and environment variables.
 pub(super) struct Service {
     pub(super) name: &'static str,
     /// Empty if the URL depends on a resource, a location or a region.
@@ -26,7 +26,7 @@ pub(super) struct Service {
     pub(super) stream_type: &'static str,
 }
 
-/// The constants of the providers set only the fields that differ.
+/// An empty service, so that providers set only what differs.
 pub(super) const PLAIN: Service = Service {
     name: "",
     base_url: "",
@@ -41,7 +41,7 @@ pub(super) const PLAIN: Service = Service {
 };
 
 impl Service {
-    /// Returns whether requests to `base_url` go to the provider's own servers.
+    /// Returns whether requests to `base_url` go to the provider's servers.
     pub(super) fn needs_auth(&self, base_url: &str) -> bool {
         let (_, address) = base_url.split_once("://").unwrap_or(("", base_url));
         let host = address.split(['/', ':']).next().unwrap_or_default();
@@ -60,8 +60,9 @@ pub(super) struct Settings {
     pub(super) limits: HttpLimits,
     /// The error message of every request while a setting is missing, such as the region.
     pub(super) missing: Option<&'static str>,
-    /// The host that has received the key or a token, for clients of several providers. Clones share it, so
-    /// that the secret of one provider never reaches another.
+    /// The host that has received the key or a token, for clients of several providers.
+    ///
+    /// Clones share it, so that the secret of one provider never reaches another.
     pub(super) secret_host: Arc<OnceLock<String>>,
 }
 
@@ -82,7 +83,7 @@ impl Settings {
         }
     }
 
-    /// Sets the authentication, and forgets the host of the previous secret.
+    /// Sets the authentication, and forgets the previous secret's host.
     pub(super) fn set_auth(&mut self, auth: Auth) {
         self.auth = auth;
         self.secret_host = Arc::default();

@@ -65,7 +65,7 @@ impl Expiring for AwsCredentials {
     }
 }
 
-/// Adds the date, the session token and the signature to the headers.
+/// Adds date, session token and signature to the headers.
 pub(super) fn sign(
     request: &mut Request<Bytes>,
     credentials: &AwsCredentials,
@@ -142,7 +142,7 @@ fn timestamp(time: SystemTime) -> String {
     format!("{year:04}{month:02}{day:02}T{:02}{:02}{:02}Z", rest / 3_600, rest / 60 % 60, rest % 60)
 }
 
-/// Converts days since 1 January 1970 to year, month and day.
+/// Converts days since 1970 to year, month and day.
 fn date(days: u64) -> (u64, u64, u64) {
     // Years begin in March, so the leap day is the last day of a year. An era has 400 years.
     let days = days + 719_468;

@@ -19,9 +19,9 @@ use toolkit_llm::{ModelError, ModelErrorKind};
 #[derive(Clone)]
 pub struct HttpTransport {
     http: Result<Http, ModelError>,
-    /// For complete answers.
+    /// The URL for complete answers.
     url: String,
-    /// For streamed answers.
+    /// The URL for streamed answers.
     stream_url: String,
 }
 
@@ -36,7 +36,7 @@ impl Settings {
         self.model_at(format, name, self.url(path), self.url(path))
     }
 
-    /// Creates a model from the URLs for complete and for streamed answers.
+    /// Creates a model from URLs for complete and streamed answers.
     pub(super) fn model_at(
         &self,
         format: ApiFormat,

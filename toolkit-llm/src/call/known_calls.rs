@@ -9,8 +9,9 @@ use toolkit_schema::__private::extract_object;
 pub(crate) struct KnownCalls(HashMap<(String, String), Vec<String>>);
 
 impl KnownCalls {
-    /// Adds a call, and returns whether it is new: no earlier call has the same id, name and arguments. A
-    /// call without arguments repeats any with its id and name; a call without an id is always new.
+    /// Adds a call, and returns whether it is new: no earlier call has the same id, name and arguments.
+    ///
+    /// A call without arguments repeats any with its id and name; a call without an id is always new.
     pub(crate) fn add(&mut self, call: &WireCall<'_>) -> bool {
         self.add_unless(call, is_same_object)
     }

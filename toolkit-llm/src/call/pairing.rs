@@ -1,4 +1,4 @@
-//! Pairs calls with their results, by the same rule for all APIs.
+//! Pairs calls with results, by one rule for all APIs.
 //!
 //! A result answers an earlier call that has the same id and no result yet. In APIs in which results refer to
 //! calls by name, names count if the call or the result has no id, and a result with neither matches any
@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
-/// The content of a result added for a call that has none.
+/// The content of a result that is added for a call.
 pub(crate) const NO_OUTPUT: &str = "[No output available yet]";
 
 /// The id and the name of a call or result, which pair them.
@@ -52,7 +52,7 @@ pub(crate) struct Pairing<'a> {
 }
 
 impl<'a> Pairing<'a> {
-    /// Begins a new turn. Results prefer the calls of later turns.
+    /// Begins a turn, whose calls are preferred to earlier ones.
     pub(crate) fn begin_turn(&mut self) {
         self.turn += 1;
     }

@@ -96,8 +96,10 @@ impl<'a> ReceivedMessage<'a> {
         self.remove_repeated();
     }
 
-    /// Removes calls without a name, and repeated ones. A call without arguments repeats an earlier or later
-    /// one with the same id and name, so it is compared last.
+    /// Removes calls without a name, and repeated ones.
+    ///
+    /// A call without arguments repeats an earlier or later one with the same id and name, so it is compared
+    /// last.
     fn remove_repeated(&mut self) {
         let mut known_calls = KnownCalls::default();
         for has_no_arguments in [false, true] {

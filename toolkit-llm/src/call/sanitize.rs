@@ -114,8 +114,9 @@ pub(crate) fn arguments(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns whether `text` is a valid JSON object. The values are parsed too: lone surrogates and `1e999` pass
-/// a check of the syntax but fail in servers.
+/// Returns whether `text` is a valid JSON object.
+///
+/// The values are parsed too: lone surrogates and `1e999` pass a check of the syntax but fail in servers.
 fn is_object(text: &str) -> bool {
     serde_json::from_str::<Map<String, Value>>(text).is_ok()
 }

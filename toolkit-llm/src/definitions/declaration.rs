@@ -19,11 +19,11 @@ pub(crate) struct Spelling<'a> {
     pub(crate) strict: bool,
     pub(crate) dialect: SchemaDialect,
     pub(crate) outputs: bool,
-    /// The spellings of parameter names, and of properties inside of parameters.
+    /// The spellings of parameters and of properties inside of them.
     pub(crate) parameters: &'a WireNames,
 }
 
-/// A definition that is being written, with the losses so far.
+/// A definition being written, with the losses so far.
 #[derive(Debug)]
 pub(crate) struct DefinitionEncoder<'a> {
     pub(crate) definition: &'a ToolDefinition,
@@ -66,7 +66,7 @@ impl<'a> DefinitionEncoder<'a> {
         self.definition.metadata.input_examples.iter().map(spelled).collect()
     }
 
-    /// Returns the provider's spelling of a parameter name, if it differs.
+    /// Returns the provider's spelling of a parameter, if different.
     fn parameter_spelling(&self, name: &str) -> Option<String> {
         let spelling = self.how.parameters.spell(name);
         if spelling == name { None } else { Some(spelling.to_owned()) }
@@ -111,8 +111,9 @@ impl<'a> DefinitionEncoder<'a> {
     }
 }
 
-/// Returns the losses for metadata from another API, except for the keys in `sent`. Other `meta`, such as
-/// `_meta` of an MCP server, is for the program only.
+/// Returns the losses for metadata from another API, except for the keys in `sent`.
+///
+/// Other `meta`, such as `_meta` of an MCP server, is for the program only.
 pub(crate) fn unsupported_metadata(
     definition: &ToolDefinition,
     facts: &Facts,
@@ -179,8 +180,9 @@ pub(crate) trait DefinitionCodec: Api + Sync {
         None
     }
 
-    /// Prepares the tools `entries` of a request for the hosted tool `tool`. If the program runs its calls,
-    /// the definition of the program's tool is removed.
+    /// Prepares the tools `entries` of a request for the hosted tool `tool`.
+    ///
+    /// If the program runs its calls, the definition of the program's tool is removed.
     ///
     /// Returns the entry to add, or `None` if `tool` was added to an existing entry.
     fn hosted_entry(&self, tool: &Value, entries: &mut Vec<Value>) -> Option<Value> {

@@ -14,7 +14,7 @@ use toolkit_schema::__private::Names;
 pub struct LimitExceeded {
     /// The name of the tool over the limit. `None` if the limit applies to all tools together.
     pub tool: Option<String>,
-    /// The counted quantity, such as `tools` or `characters in the name`.
+    /// The counted quantity, as in `characters in the name`.
     pub what: String,
     /// The actual count.
     pub actual: usize,

@@ -39,13 +39,13 @@ impl fmt::Display for DefinitionReport {
     }
 }
 
-/// A keyword or setting of a tool that the API cannot express.
+/// A keyword or setting that the API cannot express.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DefinitionLoss {
     /// The tool's name.
     pub tool: String,
-    /// The loss. The path starts at the definition, as in `/parameters/properties/city`.
+    /// The loss, with a path such as `/parameters/properties/city`.
     pub loss: SchemaLoss,
 }
 

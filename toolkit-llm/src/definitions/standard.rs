@@ -1,4 +1,4 @@
-//! Requests with only the fields that all servers of an API understand.
+//! Requests with only the standard fields of an API.
 
 use super::tool_config::without_set;
 use crate::facts::{Facts, Strictness, ToolFacts};

@@ -1,4 +1,4 @@
-//! Selects the strict tools of a request, which depend on each other.
+//! Selects the strict tools of a request together.
 
 use super::limits::measure::Measure;
 use crate::facts::{Facts, Strictness};
@@ -6,7 +6,7 @@ use std::fmt;
 use toolkit_core::definition::{ToolDefinition, ToolKind};
 use toolkit_schema::__private::sort_by;
 
-/// The tools for which the provider enforces the schema (`strict: true`).
+/// The tools whose schema the provider enforces (`strict: true`).
 ///
 /// Providers limit the number and size of strict schemas in a request. A tool that cannot be strict is sent
 /// without enforcement and [reported](crate::DefinitionReport::not_strict).
@@ -16,7 +16,7 @@ pub enum StrictTools {
     /// Tools [marked as strict](toolkit_core::ToolMetadata::strict).
     #[default]
     Marked,
-    /// All tools that can be strict, except those marked as not strict.
+    /// All tools that can be strict, unless marked otherwise.
     All,
     /// No tool.
     Never,
@@ -91,7 +91,7 @@ pub(crate) fn plan(facts: &Facts, definitions: &[&ToolDefinition], wanted: Stric
     Plan { strict, refused: not_strict }
 }
 
-/// Returns whether to check the schema of a tool for strictness.
+/// Returns whether to check a tool's schema for strictness.
 ///
 /// Custom tools of OpenAI have no schema. Gemini enforces the schemas of all tools or none, so only marked
 /// tools are checked there, to report them.

@@ -35,7 +35,7 @@ macro_rules! formats {
                 }
             }
 
-            /// Returns other names that are accepted, such as `google` for Gemini.
+            /// Returns other accepted names, such as `google` for Gemini.
             #[must_use]
             pub const fn aliases(self) -> &'static [&'static str] {
                 match self {

@@ -15,8 +15,10 @@ pub(crate) struct MediaTable {
 #[derive(Debug)]
 pub(crate) struct MediaRule {
     pub(crate) kind: MediaKind,
-    /// The media types. `text/*` stands for all types with the same beginning, and `*+json` for all with the
-    /// same end. Images and audio have no `image/` or `audio/`.
+    /// The media types.
+    ///
+    /// `text/*` stands for all types with the same beginning, and `*+json` for all with the same end. Images
+    /// and audio have no `image/` or `audio/`.
     pub(crate) types: &'static [&'static str],
     pub(crate) urls: Urls,
 }
@@ -109,8 +111,10 @@ pub(crate) fn accepted<'a>(rules: &[MediaRule], content: &'a Content) -> Option<
 }
 
 impl MediaTable {
-    /// Returns a loss if `content` is a media item that cannot be sent. The item of a result may also follow
-    /// in a message. `is_readable` returns whether an accepted item has sendable content.
+    /// Returns a loss if `content` is a media item that cannot be sent.
+    ///
+    /// The item of a result may also follow in a message. `is_readable` returns whether an accepted item has
+    /// sendable content.
     pub(crate) fn loss(
         &self,
         content: &Content,
@@ -142,7 +146,7 @@ pub(crate) fn canonical(media_type: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the URL of the item, a `data:` URL for embedded bytes.
+/// Returns the URL, a `data:` URL for embedded bytes.
 pub(crate) fn address(media: &Media) -> Cow<'_, str> {
     let media_type = match &*essence(&media.media_type) {
         "image/jpg" => "image/jpeg",

@@ -15,7 +15,7 @@ pub(crate) enum ResultPlace {
     /// Each call and each result is a message. A result may be anywhere after its call. Adjacent calls are
     /// one turn.
     AfterCall,
-    /// Each result is a message directly after the message with the calls.
+    /// Each result is a message directly after the calls.
     DirectlyAfter,
     /// The results are parts of the message after the calls.
     NextMessage(Replies),

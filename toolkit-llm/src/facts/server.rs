@@ -1,10 +1,10 @@
 //! The kinds of servers with different fields of the same API.
 
-/// The kind of server, which decides the accepted fields of an API.
+/// The kind of server, which decides the accepted fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Server {
-    /// The API's own provider, or a server that accepts the same fields.
+    /// The API's own provider, or a server with its fields.
     #[default]
     Own,
     /// The server accepts only [standard fields](crate::ModelOptions::standard_fields).

@@ -11,8 +11,9 @@ use toolkit_core::output::Content;
 use toolkit_schema::SchemaLoss;
 
 impl ApiFormat {
-    /// Encodes a user message. A media item that the API does not accept becomes a line of text that names
-    /// it.
+    /// Encodes a user message.
+    ///
+    /// A media item that the API does not accept becomes a line of text that names it.
     ///
     /// ```
     /// use toolkit_ai::llm::ApiFormat;
@@ -32,7 +33,7 @@ impl ApiFormat {
         self.history(names).encode_assistant(text, calls)
     }
 
-    /// Encodes assistant messages with calls, for a history written by the program.
+    /// Encodes calls as assistant messages, for the program's own history.
     ///
     /// Names get the provider's spelling. Illegal names and arguments are treated as in
     /// [`assistant_messages`](Self::assistant_messages).
@@ -60,8 +61,9 @@ impl ApiFormat {
         self.history(&WireNames::default()).encode_results(results)
     }
 
-    /// Returns the generation of a model, such as 3 for `gemini-3-flash`. Returns `None` if the name has
-    /// none, or if requests are the same for all generations.
+    /// Returns the generation of a model, such as 3 for `gemini-3-flash`.
+    ///
+    /// Returns `None` if the name has none, or if requests are the same for all generations.
     #[must_use]
     pub fn model_generation(self, model: &str) -> Option<u32> {
         (self.facts().generation)(model)

@@ -1,4 +1,4 @@
-//! Encodes calls and results for a history, with matching names and ids.
+//! Encodes calls and results with matching names and ids.
 
 mod common_fields;
 mod losses;
@@ -63,6 +63,7 @@ impl<'a> HistoryWriter<'a> {
     }
 
     /// Sets whether call ids in Chat Completions have OpenAI's form: at most 40 letters, digits, `_` and `-`.
+    ///
     /// Enable this for calls from another server. Other ids are replaced by ids with a digest of the
     /// original.
     ///
@@ -130,6 +131,7 @@ impl<'a> HistoryWriter<'a> {
     }
 
     /// Sets whether the results of `discover_tools` refer to the found tools instead of describing them.
+    ///
     /// Anthropic then loads these deferred tools of the request. See
     /// [`DefinitionOptions::client_search`](crate::DefinitionOptions::client_search).
     #[must_use]
@@ -219,6 +221,7 @@ impl<'a> HistoryWriter<'a> {
     }
 
     /// Inserts a short message of the model between results and the next user message, as Mistral requires.
+    ///
     /// Other histories stay unchanged. Call this after a repair of the complete history.
     ///
     /// ```

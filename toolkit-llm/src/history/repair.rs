@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use toolkit_core::name::NameRule;
 
-/// The index of a message, and the index among its parts.
+/// The indices of a message and of its part.
 type Position = (usize, usize);
 
 struct FoundCall<'a> {
@@ -152,7 +152,7 @@ fn new_ids(required: RequiredIds, form: Option<IdRule>, calls: &[FoundCall<'_>])
     }
 }
 
-/// Returns another id if `given` is taken, and adds it to `taken`.
+/// Returns another id if `given` is already `taken`.
 fn unique_id(rule: NameRule, given: Option<&str>, taken: &mut HashSet<String>) -> Option<String> {
     let given = given?;
     if taken.insert(given.to_owned()) {
@@ -282,7 +282,7 @@ pub(crate) fn user_message(field: &str, parts: Vec<Value>) -> Vec<Value> {
     if parts.is_empty() { Vec::new() } else { vec![json!({"role": "user", field: parts})] }
 }
 
-/// Lists the calls and results among the parts, each with its index.
+/// Lists the calls and results among the parts with indices.
 pub(crate) fn part_entries<'a>(
     message: &'a Value,
     field: &str,

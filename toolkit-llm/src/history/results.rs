@@ -41,13 +41,14 @@ pub(crate) fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
 }
 
-/// Returns the text for an error, in APIs that refuse blank texts.
+/// Returns an error's text, for APIs that refuse blank texts.
 pub(crate) fn error_message(error: &ToolError) -> &str {
     if is_blank(error.message()) { "The call failed for an unknown reason." } else { error.message() }
 }
 
-/// Returns a text for content that the API does not accept. It names a media item by its URL, or states that
-/// embedded bytes cannot be shown.
+/// Returns a text for content that the API does not accept.
+///
+/// It names a media item by its URL, or states that embedded bytes cannot be shown.
 pub(crate) fn unsendable(content: &Content) -> Cow<'_, str> {
     let text = content.to_text();
     match content {
@@ -60,8 +61,10 @@ pub(crate) fn unsendable(content: &Content) -> Cow<'_, str> {
     }
 }
 
-/// Returns the text for a content of a result. For a media item, it depends on where the API accepts the
-/// item: in the result, in a message after it, or nowhere.
+/// Returns the text for a content of a result.
+///
+/// For a media item, it depends on where the API accepts the item: in the result, in a message after it, or
+/// nowhere.
 pub(crate) fn result_text<'a>(table: &MediaTable, content: &'a Content) -> Cow<'a, str> {
     if accepted(table.results, content).is_some() {
         return content.to_text();

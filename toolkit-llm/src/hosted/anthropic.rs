@@ -54,8 +54,9 @@ hosted_tools! {
     };
 }
 
-/// Returns an entry for all tools of a remote MCP server. Its address goes into the request field
-/// `mcp_servers`. The API requires the beta `mcp-client-2025-11-20`.
+/// Returns an entry for all tools of a remote MCP server.
+///
+/// Its address goes into the request field `mcp_servers`. The API requires the beta `mcp-client-2025-11-20`.
 #[must_use]
 pub fn mcp(name: &str, url: &str) -> HostedTool {
     let toolset = json!({"type": "mcp_toolset", "mcp_server_name": name});

@@ -31,6 +31,6 @@ hosted_tools! {
         "fileSearchStoreNames": stores.into_iter().map(Into::into).collect::<Vec<String>>(),
     }};
 
-    /// Returns an entry for the tools of a remote MCP server.
+    /// Returns an entry for a remote MCP server's tools.
     mcp(name: &str, url: &str) = {"mcpServers": [{"name": name, "streamableHttpTransport": {"url": url}}]};
 }

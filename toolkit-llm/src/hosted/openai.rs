@@ -69,8 +69,9 @@ hosted_tools! {
         "require_approval": "never",
     };
 
-    /// Returns an entry for a connector, whose tools the provider calls without approval. `id` names the
-    /// connector, as in `connector_gmail`, and `authorization` is the OAuth access token.
+    /// Returns an entry for a connector, whose tools the provider calls without approval.
+    ///
+    /// `id` names the connector, as in `connector_gmail`, and `authorization` is the OAuth access token.
     connector(label: &str, id: &str, authorization: &str) = {
         "type": "mcp",
         "server_label": label,

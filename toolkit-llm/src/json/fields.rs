@@ -22,7 +22,7 @@ pub(crate) fn elements<'a>(list: &'a [Value], parent: &str) -> impl Iterator<Ite
     list.iter().enumerate().map(move |(index, value)| (element(parent, index), value))
 }
 
-/// Returns the string in the field `name`, or an empty string.
+/// Returns the string in a field, or an empty string.
 pub(crate) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
@@ -32,7 +32,7 @@ pub(crate) fn kind(fields: &Fields) -> Option<&str> {
     fields.get("type").and_then(Value::as_str)
 }
 
-/// Returns the list in the field `name`, or an empty list.
+/// Returns the list in a field, or an empty list.
 pub(crate) fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
     value.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }

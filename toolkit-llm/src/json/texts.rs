@@ -7,13 +7,14 @@ use super::fields::{Fields, text};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// Returns whether the content of the message at `path` is a text. Only in a response body may it be another
-/// JSON value, because a message alone may belong to another API.
+/// Returns whether the content of the message at `path` is a text.
+///
+/// Only in a response body may it be another JSON value, because a message alone may belong to another API.
 pub(crate) fn is_text(content: &Value, path: &str) -> bool {
     content.is_string() || !content.is_array() && !path.is_empty()
 }
 
-/// Returns the text in the field `name`, or an empty string.
+/// Returns the text in a field, or an empty string.
 pub(crate) fn of<'a>(value: &'a Value, name: &str) -> Cow<'a, str> {
     value.get(name).map(whole).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! A list of messages that a conversation and its requests share.
+//! A list of messages shared by a conversation and its requests.
 
 use super::Message;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

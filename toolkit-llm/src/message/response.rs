@@ -79,7 +79,7 @@ setters! { ModelResponse:
     with_usage(usage: Usage) = usage;
     /// Sets the reason why the model stopped.
     with_finish(finish: FinishReason) = finish;
-    /// Sets the parts of the request that the API cannot express.
+    /// Sets the parts that the API cannot express.
     with_losses(losses: Vec<RequestLoss>) = losses;
 }
 

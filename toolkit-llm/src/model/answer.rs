@@ -21,7 +21,7 @@ pub use tool::feedback;
 
 use crate::message::ModelResponse;
 
-/// How a model is asked for an answer of a Rust type.
+/// How a model is asked for a typed answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AnswerMode {
@@ -31,7 +31,7 @@ pub enum AnswerMode {
     /// The answer is the arguments of a call of the tool `final_answer`. If this name is taken, a number is
     /// appended.
     Tool,
-    /// The instructions contain the schema, and the model answers with text.
+    /// The instructions contain the schema, and the answer is text.
     Text,
 }
 

@@ -1,4 +1,4 @@
-//! The tokens and the cost of model calls, also of dropped ones.
+//! The tokens and the cost of model calls.
 
 use super::{ChatModel, ModelError, ModelRequest, Price};
 use crate::message::{ModelResponse, Paid};
@@ -74,7 +74,7 @@ impl ModelResponse {
 }
 
 impl ModelResponse {
-    /// Returns the tokens of the response and of failed attempts before it.
+    /// Returns the tokens of the response and of failed attempts.
     #[doc(hidden)]
     #[must_use]
     pub fn billed(&self) -> Bill {
@@ -94,7 +94,7 @@ impl ModelResponse {
 }
 
 impl ModelError {
-    /// Returns the tokens of the failed attempt and of earlier ones.
+    /// Returns the tokens of this and earlier failed attempts.
     #[doc(hidden)]
     #[must_use]
     pub fn billed(&self) -> Bill {

@@ -53,8 +53,9 @@ pub enum ModelErrorKind {
     Unauthorized,
     /// The provider refused the request.
     InvalidRequest,
-    /// The request is longer than the context window, or leaves too little of it for the answer. An
-    /// agent with a compaction shortens the history and asks again.
+    /// The request is longer than the context window, or leaves too little of it for the answer.
+    ///
+    /// An agent with a compaction shortens the history and asks again.
     ContextTooLong,
     /// The provider blocked the prompt or the answer, for example for safety. It would also block a
     /// repetition.
@@ -86,7 +87,7 @@ impl ModelErrorKind {
 }
 
 impl ModelErrorKind {
-    /// Returns the name of the kind, as in spans: `rate_limited` for `RateLimited`.
+    /// Returns the name of the kind, such as `rate_limited`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -143,8 +144,9 @@ impl ModelError {
         self
     }
 
-    /// Derives the kind `ContextTooLong` or `Blocked` from `body`, and the pause that the provider
-    /// requests. `body` is the body of a failed response, or the provider's message.
+    /// Derives the kind `ContextTooLong` or `Blocked` from `body`, and the pause that the provider requests.
+    ///
+    /// `body` is the body of a failed response, or the provider's message.
     #[must_use]
     #[doc(hidden)]
     pub fn reported(mut self, body: &Value) -> Self {
@@ -208,8 +210,9 @@ impl ModelError {
 }
 
 impl ModelResponse {
-    /// Returns an error if the response has no content. A response that was cut off or refused may
-    /// be empty.
+    /// Returns an error if the response has no content.
+    ///
+    /// A response that was cut off or refused may be empty.
     #[doc(hidden)]
     pub fn unless_empty(self) -> Result<Self, ModelError> {
         if !self.message.is_empty() || !self.hosted.is_empty() || self.finish != FinishReason::Stop {
@@ -260,7 +263,7 @@ setters! { ModelError:
     with_status(status: u16) = Some(status);
     /// Sets how long the provider wants the client to wait before another request.
     with_retry_after(retry_after: Duration) = Some(retry_after);
-    /// Sets whether a retry makes sense. By default, the kind decides.
+    /// Sets whether to retry. By default, the kind decides.
     with_should_retry(should_retry: bool) = Some(should_retry);
     /// Sets the part of the response received before the failure.
     with_partial(partial: ModelResponse) = Some(Box::new(partial));

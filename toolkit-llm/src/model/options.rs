@@ -11,7 +11,7 @@ use toolkit_core::schemars::JsonSchema;
 
 const LONGEST_NAME: usize = 64;
 
-/// Options for a model's answer. `None` stands for the provider's default.
+/// Options for an answer. `None` is the provider's default.
 ///
 /// ```
 /// use toolkit_ai::llm::ModelOptions;
@@ -66,27 +66,28 @@ pub struct ModelOptions {
     /// How the provider stores the conversation. `None` if each request contains the whole history.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_state: Option<ServerState>,
-    /// Whether the provider produces the answer in the background, without an open connection. The
-    /// client asks at intervals for the finished answer, so it is not streamed. Only the Responses
-    /// API has this setting.
+    /// Whether the provider produces the answer in the background, without an open connection.
     ///
-    /// The provider goes on after a cancellation, a drop, or the timeout of a model call. The agent
-    /// therefore does not repeat a background request after this timeout, or if the answer cannot
-    /// be retrieved.
+    /// The client asks at intervals for the finished answer, so it is not streamed. Only the Responses API
+    /// has this setting.
+    ///
+    /// The provider goes on after a cancellation, a drop, or the timeout of a model call. The agent therefore
+    /// does not repeat a background request after this timeout, or if the answer cannot be retrieved.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
     /// Whether each `$ref` in a tool's schema is replaced with a copy of its target, for small
     /// models that do not follow references.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub inline_references: bool,
-    /// Whether requests contain only fields that all servers with the same API understand. Set this
-    /// for a server that supports Chat Completions and refuses unknown fields.
+    /// Whether requests contain only fields that all servers with the same API understand.
     ///
-    /// Tools then have only a name, a description and parameters, and are not strict. Chat
-    /// Completions keeps only the temperature, `top_p`, the maximum number of output tokens (as
-    /// `max_tokens`), stop sequences, the seed and the output format. Everything left out is
-    /// reported as a [loss](crate::ModelResponse::losses). [`with_extra`](Self::with_extra) adds
-    /// further fields that the server understands.
+    /// Set this for a server that supports Chat Completions and refuses unknown fields.
+    ///
+    /// Tools then have only a name, a description and parameters, and are not strict. Chat Completions keeps
+    /// only the temperature, `top_p`, the maximum number of output tokens (as `max_tokens`), stop sequences,
+    /// the seed and the output format. Everything left out is reported as a
+    /// [loss](crate::ModelResponse::losses). [`with_extra`](Self::with_extra) adds further fields that the
+    /// server understands.
     ///
     /// ```
     /// use toolkit_ai::llm::{Message, ModelOptions, ModelRequest, transport};
@@ -200,7 +201,7 @@ setters! { ModelOptions:
     with_standard_fields(standard_fields: bool) = standard_fields;
 }
 
-/// A format for the final answer: JSON that matches a schema.
+/// A format for answers: JSON that matches a schema.
 ///
 /// ```
 /// use toolkit_ai::ToolParams;
@@ -231,8 +232,9 @@ impl OutputFormat {
         Self { name: name.into(), schema }
     }
 
-    /// Creates a format from a Rust type. Its name is the schema name of the type, cut to 64
-    /// characters, with `_` for illegal characters.
+    /// Creates a format from a Rust type.
+    ///
+    /// Its name is the schema name of the type, cut to 64 characters, with `_` for illegal characters.
     #[must_use]
     pub fn of<T: JsonSchema>() -> Self {
         let mut name = String::new();
@@ -243,14 +245,15 @@ impl OutputFormat {
     }
 }
 
-/// The losses if a provider enforces the schema of an [`OutputFormat`].
+/// The losses if a provider enforces an [`OutputFormat`].
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct OutputLosses {
-    /// The constraints that the provider does not enforce or cannot express.
+    /// The constraints that are not enforced or cannot be expressed.
     pub losses: Vec<RequestLoss>,
-    /// The first loss that makes some valid answers impossible. For example, a provider without
-    /// support for maps returns only empty maps.
+    /// The first loss that makes some valid answers impossible.
+    ///
+    /// For example, a provider without support for maps returns only empty maps.
     pub narrowed: Option<RequestLoss>,
 }
 
@@ -278,7 +281,7 @@ impl OutputLosses {
         self.losses.is_empty() && self.narrowed.is_none()
     }
 
-    /// Adds the losses of another model that may get the request.
+    /// Adds the losses of another model for the request.
     pub(crate) fn join(mut self, other: Self) -> Self {
         self.losses.extend(other.losses);
         self.narrowed = self.narrowed.or(other.narrowed);

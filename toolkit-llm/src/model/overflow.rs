@@ -1,6 +1,6 @@
 //! Recognition of errors for requests that exceed the context window.
 
-/// Error codes and types for requests that exceed the context window.
+/// Error codes and types for an exceeded context window.
 ///
 /// OpenAI, Azure, Groq and other servers send `context_length_exceeded`, llama.cpp
 /// `exceed_context_size_error`, and OpenAI `string_above_max_length` for a single message.

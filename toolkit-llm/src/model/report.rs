@@ -76,7 +76,7 @@ pub(super) fn pause_in_text(message: &str) -> Option<Duration> {
     None
 }
 
-/// Parses the duration at the beginning, as in `1m2.5s` or `20 seconds`.
+/// Parses the duration at the beginning, as in `1m2.5s`.
 fn duration(text: &str) -> Option<Duration> {
     let mut sum = None;
     let mut rest = text;

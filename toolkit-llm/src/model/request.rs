@@ -20,7 +20,7 @@ use toolkit_core::{Content, Media, ToolConfig, ToolRegistry};
 pub struct ModelRequest {
     /// The system prompt. Empty if there is none.
     pub instructions: String,
-    /// The conversation so far, shared with the conversation instead of copied.
+    /// The conversation so far, which shares its list.
     pub messages: Messages,
     /// The tools available to the model.
     pub tools: Arc<ToolRegistry>,
@@ -61,8 +61,9 @@ impl ModelRequest {
         }
     }
 
-    /// Sets whether the provider goes on with this request when the program stops waiting. Meanwhile, an
-    /// agent does not repeat the request after its timeout.
+    /// Sets whether the provider goes on with this request when the program stops waiting.
+    ///
+    /// Meanwhile, an agent does not repeat the request after its timeout.
     ///
     /// A model calls this before and after it waits for the answer to a
     /// [background](ModelOptions::background) request. A wrapper of a model passes the request on.

@@ -48,7 +48,7 @@ impl Default for ModelRetry {
 }
 
 impl ModelRetry {
-    /// Creates settings with pauses between half a second and half a minute.
+    /// Creates settings with pauses from half a second to half a minute.
     #[must_use]
     pub fn new(attempts: u32) -> Self {
         Self {
@@ -73,8 +73,9 @@ impl ModelRetry {
         self
     }
 
-    /// Returns the pause after an attempt, counted from 1. Returns `None` after the last attempt, or if the
-    /// error is not retryable.
+    /// Returns the pause after an attempt, counted from 1.
+    ///
+    /// Returns `None` after the last attempt, or if the error is not retryable.
     #[must_use]
     pub fn pause_after(&self, attempt: u32, error: &ModelError) -> Option<Duration> {
         if attempt >= self.attempts || !error.is_retryable() {
@@ -84,6 +85,7 @@ impl ModelRetry {
     }
 
     /// Returns the pause before the agent continues an answer that broke off after tool calls had started.
+    ///
     /// `breaks` is the number of such answers in a row. Returns `None` after the last attempt.
     ///
     /// There are at least two attempts, whatever the error, because the next request differs from the failed

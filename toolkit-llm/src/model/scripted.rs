@@ -12,7 +12,7 @@ use toolkit_core::{RawArguments, ToolCall};
 
 type Respond = dyn Fn(&ModelRequest) -> Result<ModelResponse, ModelError> + Send + Sync;
 
-/// A scripted model for tests, with a log of its requests.
+/// A scripted model for tests that logs its requests.
 ///
 /// Each answer is used once, in order. Then the [`fallback`](Self::fallback) answers, or an error if there is
 /// none. Clones share the script and the log.
@@ -121,7 +121,7 @@ impl ScriptedModel {
         self.step(ScriptedStep::Answer(Ok(ModelStream::from_pieces(deltas))))
     }
 
-    /// Sets the function that answers after the end of the script.
+    /// Sets the function that answers after the script.
     #[must_use]
     pub fn fallback(
         self,

@@ -3,10 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The amount of thinking, also called reasoning, before a model answers.
+/// The amount of thinking (reasoning) before a model answers.
 ///
-/// A provider supports levels of effort, a number of tokens, or both. An unsupported setting
-/// becomes the nearest supported one, reported as a loss.
+/// A provider supports levels of effort, a number of tokens, or both. An unsupported setting becomes the
+/// nearest supported one, reported as a loss.
 ///
 /// ```
 /// use toolkit_ai::llm::ModelOptions;
@@ -82,7 +82,7 @@ impl Effort {
         "medium"
     }
 
-    /// Returns a comparable number of thinking tokens, for models without levels.
+    /// Returns a comparable number of tokens, for models without levels.
     #[must_use]
     pub fn tokens(self) -> u32 {
         for (level, _, tokens) in Self::LEVELS {
@@ -133,8 +133,10 @@ pub struct PromptCache {
     /// Whether prompts stay cached for a long time: one hour at Anthropic, up to 24 hours at
     /// OpenAI. The default is some minutes.
     pub long_lifetime: bool,
-    /// The cache points, for Anthropic and Bedrock. Without cache points, Anthropic chooses the cached part,
-    /// and Bedrock caches only for models that cache automatically.
+    /// The cache points, for Anthropic and Bedrock.
+    ///
+    /// Without cache points, Anthropic chooses the cached part, and Bedrock caches only for models that cache
+    /// automatically.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<CachePoint>,
 }
@@ -146,7 +148,7 @@ pub struct PromptCache {
 pub enum CachePoint {
     /// After the tool definitions. Useful if agents with different instructions have the same tools.
     Tools,
-    /// After the instructions. Useful for many conversations with the same instructions.
+    /// After the instructions. Useful for conversations with the same instructions.
     System,
     /// After the last message. Each request of a conversation then reads what the previous one
     /// wrote.

@@ -57,8 +57,9 @@ impl ModelStream {
         Self { ready: pieces.into_iter().collect(), rest: None, unreported: None }
     }
 
-    /// Adds the tokens of failed attempts, and the price of the stream's own tokens. If the stream is
-    /// dropped, `account` counts what its pieces do not report.
+    /// Adds the tokens of failed attempts, and the price of the stream's own tokens.
+    ///
+    /// If the stream is dropped, `account` counts what its pieces do not report.
     pub(super) fn counted(self, failed: Bill, price: Option<Price>, account: Option<Account>) -> Self {
         let first = if failed.is_empty() { None } else { Some(StreamEvent::Usage(failed.usage)) };
         let mut unreported = Unreported::new(account);

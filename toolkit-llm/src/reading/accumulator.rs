@@ -10,14 +10,14 @@ use crate::stream::event_stream::EventDecoder;
 use serde_json::Value;
 use std::fmt;
 
-/// The last events of a streamed response, with the complete response.
+/// The last events of a stream, with the complete response.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct StreamEnd {
     /// The last events, including cut-off calls, calls without arguments, and calls whose end was
     /// uncertain.
     pub events: Vec<StreamEvent>,
-    /// The response, with the same calls and ids as the events.
+    /// The response, with the calls and ids of the events.
     ///
     /// # Errors
     /// [`WireError`] if the stream contained no response, or an error of the provider instead.
@@ -170,10 +170,10 @@ impl StreamAccumulator {
         }
     }
 
-    /// Returns the message so far in the provider's JSON, like [`Response::native`].
+    /// Returns the message so far, like [`Response::native`].
     ///
-    /// It contains the complete parts, such as text, signed thinking and the calls already
-    /// returned. It is empty while there is neither text nor a call.
+    /// It contains the complete parts, such as text, signed thinking and the calls already returned. It is
+    /// empty while there is neither text nor a call.
     #[must_use]
     pub fn native(&self) -> Vec<Value> {
         let mut stream = self.stream.clone();
@@ -224,8 +224,9 @@ impl StreamAccumulator {
         }
     }
 
-    /// Returns the token counts so far, like [`Response::usage`]. Most providers report them only
-    /// at the end; Anthropic reports the input tokens at the beginning.
+    /// Returns the token counts so far, like [`Response::usage`].
+    ///
+    /// Most providers report them only at the end; Anthropic reports the input tokens at the beginning.
     #[must_use]
     pub fn usage(&self) -> Usage {
         let mut reported = Fields::new();
@@ -247,7 +248,7 @@ impl StreamAccumulator {
         self.is_over
     }
 
-    /// Ends the stream and returns the response, even without an announced end.
+    /// Ends the stream, complete or not, and returns the response.
     #[must_use]
     pub fn finish(mut self) -> StreamEnd {
         // An incomplete event is ignored at the end of a broken response, but reported in a

@@ -15,7 +15,7 @@ const FORMATS: [ApiFormat; 6] = [
     ApiFormat::GeminiInteractions,
 ];
 
-/// Returns a response with one call and its arguments in `pieces`.
+/// Returns a response with one call, whose arguments are `pieces`.
 fn stream(format: ApiFormat, pieces: &[String]) -> Vec<Value> {
     let each = |event: &dyn Fn(&String) -> Value| pieces.iter().map(event).collect::<Vec<_>>();
     let (begin, middle, end) = match format {

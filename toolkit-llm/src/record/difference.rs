@@ -10,7 +10,7 @@ const MAX_CHARS: usize = 80;
 /// Stands for a missing value.
 const ABSENT: &str = "nothing";
 
-/// Lists the differences of two requests, each with its JSON path.
+/// Lists the differences of two requests with JSON paths.
 pub(super) fn differences(recorded: &Value, asked: &Value) -> String {
     let mut found = Vec::new();
     compare("", Some(recorded), Some(asked), &mut found);

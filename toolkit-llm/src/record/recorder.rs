@@ -1,4 +1,4 @@
-//! A model that records the requests and answers of another model.
+//! A model that records another model's requests and answers.
 
 use super::exchange::{Exchange, RecordedAnswer, fingerprint, recorded, unusable};
 use super::secrets::Secrets;
@@ -177,7 +177,7 @@ impl Stream for RecordedStream {
     }
 }
 
-/// Records the deltas of a stream that is dropped before its end.
+/// Records the deltas of a dropped stream.
 impl Drop for RecordedStream {
     fn drop(&mut self) {
         // `drop` cannot return an error.

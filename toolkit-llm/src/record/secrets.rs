@@ -57,8 +57,10 @@ impl Secrets {
         }
     }
 
-    /// Replaces the secrets in the deltas of a stream. If a secret is split between pieces, the first piece
-    /// becomes the complete text, and the others are removed.
+    /// Replaces the secrets in the deltas of a stream.
+    ///
+    /// If a secret is split between pieces, the first piece becomes the complete text, and the others are
+    /// removed.
     pub(super) fn hide_in_deltas(&self, deltas: &mut Vec<StreamEvent>) {
         let mut texts: HashMap<_, String> = HashMap::new();
         for delta in deltas.iter_mut() {

@@ -88,8 +88,9 @@ impl RequestCodec for Anthropic {
     }
 }
 
-/// Returns whether the service defines the tool, such as `web_search_20250305` or `bash_20250124`. A function
-/// in the format of another API is an error, because it would be lost as a tool of the service.
+/// Returns whether the service defines the tool, such as `web_search_20250305` or `bash_20250124`.
+///
+/// A function in the format of another API is an error, because it would be lost as a tool of the service.
 fn is_hosted(tool: &Value, path: &str) -> Result<bool, WireError> {
     match tool.get("type") {
         None | Some(Value::Null) => Ok(false),

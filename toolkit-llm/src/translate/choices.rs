@@ -31,8 +31,9 @@ pub(super) fn parse_tool_config(
     Ok(config)
 }
 
-/// Encodes a tool config that was read from a request, or returns `None` for any other. Fields of the same
-/// API are written again, and fields of another API are reported as lost.
+/// Encodes a tool config that was read from a request, or returns `None` for any other.
+///
+/// Fields of the same API are written again, and fields of another API are reported as lost.
 pub(crate) fn encode_received_config(
     codec: &dyn ChoiceCodec,
     wanted: &ToolConfig,

@@ -59,7 +59,7 @@ fn media(part: &Value) -> Option<Content> {
     Some(kind(Box::new(Media { media_type, data, name: text_of(fields, "displayName") })))
 }
 
-/// Parses the results in a history, a message, or a part.
+/// Parses the results in a history, message or part.
 pub(super) fn parse(payload: &Value) -> Result<Vec<ToolResult>, WireError> {
     let mut messages = Vec::new();
     for (path, item) in listed(payload, "a content, or a part with `functionResponse`")? {
@@ -102,9 +102,10 @@ fn parts<'a>(item: &'a Value, path: &str) -> Result<&'a [Value], WireError> {
     }
 }
 
-/// Returns the results, each with an id. `messages` has the calls and results of each message. Without an id
-/// of its own, a result gets that of its call, as [`parse_calls`](crate::ApiFormat::parse_calls) generates
-/// it, or a new one.
+/// Returns the results, each with an id.
+///
+/// `messages` has the calls and results of each message. Without an id of its own, a result gets that of its
+/// call, as [`parse_calls`](crate::ApiFormat::parse_calls) generates it, or a new one.
 fn identified<'a>(messages: impl IntoIterator<Item = Vec<Entry<'a>>>) -> Vec<(&'a Value, CallId)> {
     let mut pairing = Pairing::default();
     let mut call_ids: Vec<CallId> = Vec::new();

@@ -7,8 +7,10 @@ use toolkit_schema::keyword::{Holds, Keyword};
 /// The maximum depth of the conversion. Deeper schemas stay unchanged; JSON parsers refuse them anyway.
 const DEEPEST: usize = 128;
 
-/// Converts a schema in Gemini's form to JSON Schema. For example, `{"type": "STRING", "nullable": true}`
-/// becomes `{"type": ["string", "null"]}`. A schema that is already in JSON Schema stays unchanged.
+/// Converts a schema in Gemini's form to JSON Schema.
+///
+/// For example, `{"type": "STRING", "nullable": true}` becomes `{"type": ["string", "null"]}`. A schema that
+/// is already in JSON Schema stays unchanged.
 pub(super) fn to_json_schema(schema: &Value) -> Value {
     convert(schema, DEEPEST)
 }
@@ -73,7 +75,7 @@ fn lower_case(kind: &Value) -> Option<Value> {
     }
 }
 
-/// Parses a number from a string: Protobuf writes 64-bit integers as strings.
+/// Parses a number, because Protobuf writes 64-bit integers as strings.
 fn number(value: &Value) -> Option<Value> {
     let number: Number = serde_json::from_str(value.as_str()?).ok()?;
     Some(number.into())

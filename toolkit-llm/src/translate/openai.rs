@@ -1,4 +1,4 @@
-//! Reads the tools and tool choices of the two OpenAI APIs.
+//! Reads the tools and tool choices of OpenAI's two APIs.
 
 use super::tools::{flag, parse_format, parse_named, required};
 use crate::apis::openai::{CHOICE, Form, PARALLEL};

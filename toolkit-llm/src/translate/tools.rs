@@ -59,7 +59,7 @@ pub(super) fn parse_format(format: &Value) -> Option<TextFormat> {
     }
 }
 
-/// Reads the settings of Anthropic's API and of OpenAI's Responses API.
+/// Reads settings of Anthropic's API and OpenAI's Responses API.
 pub(super) fn read_settings(tool: &Fields, path: &str, metadata: &mut ToolMetadata) -> Result<(), WireError> {
     metadata.strict = flag(tool, path, "strict")?;
     metadata.defer = flag(tool, path, "defer_loading")?.unwrap_or_default();

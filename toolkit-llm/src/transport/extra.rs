@@ -123,8 +123,9 @@ mod tests {
         members.collect()
     }
 
-    /// Adds the path and the value of every leaf to `found`. Elements of a list in a `JOINED` field are
-    /// leaves with the path of the list.
+    /// Adds the path and the value of every leaf to `found`.
+    ///
+    /// Elements of a list in a `JOINED` field are leaves with the path of the list.
     fn leaves(value: &Value, path: &str, found: &mut Vec<(String, Value)>) {
         match value {
             Value::Object(fields) if !fields.is_empty() => {

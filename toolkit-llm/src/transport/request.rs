@@ -21,7 +21,7 @@ use toolkit_core::schema::SchemaLoss;
 pub struct EncodedRequest {
     /// The JSON body.
     pub body: Map<String, Value>,
-    /// The options, tool settings and message contents that the API cannot express.
+    /// The parts of the request that the API cannot express.
     ///
     /// Paths are `/options/…` for options, `/tool_use/…` for tool settings, and `/messages/3…` for the
     /// message with the index 3. For a tool definition, the path is `/tools/`, the name of the tool, and the
@@ -175,7 +175,7 @@ fn history(builder: &mut RequestBuilder<'_>, names: &WireNames) -> Vec<Value> {
     messages
 }
 
-/// Returns the losses when a received message becomes text and calls.
+/// Returns the losses when a message becomes text and calls.
 #[must_use]
 pub fn native_losses(writer: &HistoryWriter<'_>, native: Option<&NativeMessages>) -> Vec<SchemaLoss> {
     let Some(native) = native else { return Vec::new() };

@@ -39,7 +39,7 @@ pub(super) fn blocked(error: &WireError, format: ApiFormat, body: &Value) -> Opt
     Some(response.with_usage(format.parse_usage(body)).answered_by(body))
 }
 
-/// Returns whether a refusal explains the text rather than ending it.
+/// Returns whether a refusal explains the text.
 pub(super) fn is_beside_text(format: ApiFormat, text: &str) -> bool {
     !text.is_empty() && format.request_facts(Server::Own).answers.explains_refusals
 }

@@ -4,7 +4,7 @@ use crate::model::{Effort, PromptCache, ServiceTier, Thinking};
 use crate::request::{NO_FIELD, OPTIONS, RequestBuilder, Tier};
 use serde_json::{Value, json};
 
-/// Writes all options except server state and the user's own fields.
+/// Writes all options except server state and extra fields.
 pub(super) fn write(builder: &mut RequestBuilder<'_>) {
     let options = &builder.request.options;
     let values = [

@@ -111,7 +111,7 @@ impl ResponseEvents {
         if messages.is_empty() { None } else { Some(NativeMessages::new(self.format.name(), messages)) }
     }
 
-    /// Ends the response, and queues the rest and the last item.
+    /// Queues the rest of the response and the last item.
     fn end(&mut self, ending: Ending) {
         let Some(response) = self.response.take() else { return };
         match ending {
@@ -133,7 +133,7 @@ impl ResponseEvents {
         }
     }
 
-    /// Queues a response that did not arrive in events, or its error.
+    /// Queues a response outside of events, or its error.
     fn push_whole(&mut self, response: Result<ModelResponse, ModelError>) {
         match response {
             Ok(response) => {
@@ -185,9 +185,10 @@ impl ResponseEvents {
             && arguments.is_ok_and(|args| args.is_object())
     }
 
-    /// Queues the rest of a blocked answer, without incomplete calls. `complete` is the native message
-    /// without these. After reasoning alone, the text of the response is the provider's report; after nothing
-    /// at all, the response is this report.
+    /// Queues the rest of a blocked answer, without incomplete calls.
+    ///
+    /// `complete` is the native message without these. After reasoning alone, the text of the response is the
+    /// provider's report; after nothing at all, the response is this report.
     fn push_blocked(&mut self, error: &WireError, end: StreamEnd, complete: Vec<Value>) {
         let Some(mut begun) = end.response.ok() else { return self.push_report(error, &end.body) };
         let calls = begun.calls.len();
@@ -223,7 +224,7 @@ impl ResponseEvents {
         self.push_whole(Ok(report));
     }
 
-    /// Returns the refusal, if it is the end of the text.
+    /// Returns the refusal that ends the text.
     fn refusal_text(&self, response: &Response) -> String {
         if is_beside_text(self.format, &response.text) { String::new() } else { response.refusal.clone() }
     }

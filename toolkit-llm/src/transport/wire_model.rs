@@ -1,4 +1,4 @@
-//! Chat models that send the JSON of an API through a transport.
+//! Chat models that send JSON through a transport.
 
 use super::EncodedRequest;
 use super::background::finished;
@@ -39,13 +39,13 @@ use std::sync::Arc;
 /// }
 /// ```
 pub trait Transport: Send + Sync + 'static {
-    /// Sends a request body and returns the body of the response.
+    /// Sends a request body and returns the response body.
     ///
     /// # Errors
     /// [`ModelError`] if there is no response, or if it reports a failure.
     fn send(&self, body: Value) -> impl Future<Output = Result<Value, ModelError>> + Send;
 
-    /// Sends a request body and returns the pieces of the streamed response.
+    /// Sends a request body and returns the response in pieces.
     ///
     /// # Errors
     /// [`ModelError`] if there is no response, or if it reports a failure.
@@ -121,7 +121,7 @@ impl<T: Transport> WireModel<T> {
         Self { format, server: Server::Own, name: name.into(), provider: None, transport }
     }
 
-    /// Sets the kind of server, which decides the fields of the requests.
+    /// Sets the kind of server, which decides the request fields.
     #[must_use]
     pub fn with_server(mut self, server: Server) -> Self {
         self.server = server;

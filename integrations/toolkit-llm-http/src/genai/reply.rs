@@ -18,7 +18,7 @@ pub(super) fn whole(
     read(content, reasoning_content, stop_reason, &usage, request, adapter)
 }
 
-/// Converts the last event of a stream, which contains the complete answer.
+/// Converts the last event, which contains the complete answer.
 pub(super) fn streamed(
     end: StreamEnd,
     request: &ModelRequest,

@@ -24,7 +24,7 @@ const NAMES: ApiFormat = ApiFormat::OpenAiChat;
 /// The rules for schemas, which `genai` adapts to each provider.
 const SCHEMAS: ApiFormat = ApiFormat::Anthropic;
 
-/// Returns the format name of messages in the JSON of this API.
+/// Returns the format name of messages of this API.
 pub(super) fn native_format(adapter: AdapterKind) -> String {
     format!("genai:{adapter}")
 }

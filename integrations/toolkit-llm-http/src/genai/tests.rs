@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Checks the hosts of models that share a client, without a request.
+/// Checks the hosts of a shared client without a request.
 async fn refusals(client: &GenAi, names: &[&str]) -> Vec<Option<String>> {
     let mut refusals = Vec::new();
     for name in names {

@@ -1,4 +1,4 @@
-//! Tests that compare signatures with the signatures of AWS's Python SDK.
+//! Tests that compare signatures with those of AWS's Python SDK.
 
 use super::*;
 use http::Method;
@@ -11,7 +11,7 @@ struct Signed {
     body: &'static str,
     region: &'static str,
     token: Option<&'static str>,
-    /// Seconds since 1970.
+    /// The time of the signature, in seconds since 1970.
     seconds: u64,
     date: &'static str,
     signature: &'static str,

@@ -1,4 +1,4 @@
-//! Measures the size of a schema by the rules of the providers.
+//! Measures the size of a schema by the providers' rules.
 
 use crate::json::fields::{list, text};
 use serde_json::Value;
@@ -8,21 +8,21 @@ use toolkit_schema::keyword::subschemas;
 /// The size of a schema in a provider's strict dialect.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Measure {
-    /// Over all objects.
+    /// The number of properties in all objects.
     pub(crate) properties: usize,
     /// The nesting of objects, separately for each entry of `$defs`.
     pub(crate) depth: usize,
-    /// Over all enums.
+    /// The number of values in all enums.
     pub(crate) enum_values: usize,
     /// The largest number of characters in the values of an enum with more than 250 values.
     pub(crate) large_enum: usize,
-    /// In all property names, names in `$defs`, enum values and constants.
+    /// The characters in property names, `$defs`, enum values and constants.
     pub(crate) characters: usize,
     pub(crate) optional: usize,
     pub(crate) unions: usize,
 }
 
-/// With more values, the characters of an enum have a separate limit.
+/// The number of values above which an enum's characters count.
 const LARGE_ENUM: usize = 250;
 
 impl Measure {

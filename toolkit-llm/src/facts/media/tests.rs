@@ -54,7 +54,7 @@ fn contents() -> Vec<Content> {
     all.collect()
 }
 
-/// Collects the media types and URLs in a request of any format.
+/// Collects the media types and URLs in any request.
 fn sent(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Array(list) => list.iter().for_each(|value| sent(value, found)),
@@ -112,7 +112,7 @@ fn every_media_item_is_sent_or_reported() {
     }
 }
 
-/// The provider's documentation lists the types that may reach the provider.
+/// The providers' documentation lists the types.
 #[test]
 fn no_type_reaches_a_provider_that_refuses_it() {
     let check = |format: ApiFormat, media_type: &str, in_message: bool, in_result: bool| {

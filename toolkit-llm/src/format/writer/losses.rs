@@ -86,6 +86,7 @@ impl HistoryWriter<'_> {
     }
 
     /// Returns a loss for each media item that the API does not accept in results, where it is only named.
+    ///
     /// Its path has the indices of the result and the item, as in `/1/0`.
     #[must_use]
     pub fn result_losses(&self, results: &[ToolResult]) -> Vec<SchemaLoss> {
@@ -117,8 +118,9 @@ impl HistoryWriter<'_> {
         losses
     }
 
-    /// Returns the losses if the messages `native` of the API `format` become text and calls. This happens
-    /// for a history of another API, or for a server that refuses the call ids.
+    /// Returns the losses if the messages `native` of the API `format` become text and calls.
+    ///
+    /// This happens for a history of another API, or for a server that refuses the call ids.
     ///
     /// Losses are the calls of the provider's own tools, generated media items, content of unknown types, and
     /// further fields such as citations, audio or images. Each type is reported once, and is the path of its
@@ -190,7 +192,7 @@ impl ApiFormat {
 
 const TEXTS: [&str; 5] = ["text", "output_text", "refusal", "", "citationsContent"];
 
-/// Adds the names of all other fields that have a value.
+/// Adds the names of all other fields with a value.
 fn add_other_fields<'a>(kinds: &mut Vec<&'a str>, json: &'a Value) {
     let Value::Object(fields) = json else { return };
     for (name, value) in fields {

@@ -12,8 +12,9 @@ use toolkit_core::{
 
 const ACCEPTED: &str = "The answer was accepted.";
 
-/// The requested form of a final answer, and the progress of the model. [`ChatModel::ask`] and the turns of
-/// an agent go through the same states:
+/// The requested form of a final answer, and the progress of the model.
+///
+/// [`ChatModel::ask`] and the turns of an agent go through the same states:
 ///
 /// 1. [`begin_request`](Self::begin_request) chooses how the next request asks for the answer, and
 ///    [`add_to`](Self::add_to) writes it into the request.
@@ -30,7 +31,7 @@ pub struct FinalAnswer<'a> {
     /// Whether the server has refused a request for this form.
     is_refused: bool,
     mode: AnswerMode,
-    /// The constraints that the provider would not enforce. Computed at first use.
+    /// The constraints that the provider would not enforce, if computed.
     losses: Option<OutputLosses>,
     /// `None` if the answer is text.
     tool: Option<AnswerTools>,
@@ -43,9 +44,10 @@ impl<'a> FinalAnswer<'a> {
         Self { format, is_repair, is_refused: false, mode: AnswerMode::Text, losses: None, tool: None }
     }
 
-    /// Chooses how the next request asks for the answer. `tools` are those without the answer tool, and
-    /// `choice` is the program's tool choice. Returns the losses that exclude the native form, if the program
-    /// has set it.
+    /// Chooses how the next request asks for the answer.
+    ///
+    /// `tools` are those without the answer tool, and `choice` is the program's tool choice. Returns the
+    /// losses that exclude the native form, if the program has set it.
     ///
     /// # Errors
     /// [`BuildError`] if the schema of the answer is not that of a tool.
@@ -86,7 +88,7 @@ impl<'a> FinalAnswer<'a> {
         self.losses.get_or_insert_with(|| model.output_losses(&format.output))
     }
 
-    /// Adds instructions, an output format or a tool to a request.
+    /// Adds instructions, an output format or a tool.
     pub fn add_to(&self, request: &mut ModelRequest) {
         if let Some(AnswerFormat { output, .. }) = self.format {
             if !request.instructions.is_empty() {
@@ -145,8 +147,9 @@ impl<'a> FinalAnswer<'a> {
         self.tool() == Some(call.name.as_str())
     }
 
-    /// Checks an answer in the arguments of `call`, and returns the result of the call. Returns `None` for
-    /// other calls. Middleware and the limit of tool calls do not apply.
+    /// Checks an answer in the arguments of `call`, and returns the result of the call.
+    ///
+    /// Returns `None` for other calls. Middleware and the limit of tool calls do not apply.
     #[must_use]
     pub fn outcome(&self, call: &ToolCall) -> Option<Result<ToolOutput, ToolError>> {
         let format = self.format?;
@@ -169,8 +172,9 @@ impl<'a> FinalAnswer<'a> {
         self.is_repair
     }
 
-    /// Returns an error for a call that is not another answer after an invalid one. `is_repair` is `true` if
-    /// an earlier call of the same message gave the invalid answer.
+    /// Returns an error for a call that is not another answer after an invalid one.
+    ///
+    /// `is_repair` is `true` if an earlier call of the same message gave the invalid answer.
     #[must_use]
     pub fn refusal(&self, call: &ToolCall, is_repair: bool) -> Option<ToolError> {
         let is_expected = !is_repair && !self.is_repair || self.is_in(call);
@@ -181,7 +185,7 @@ impl<'a> FinalAnswer<'a> {
         Some(ToolError::new(ErrorKind::Denied, text))
     }
 
-    /// Returns the first valid answer among the calls of a message.
+    /// Returns the first valid answer among the calls.
     #[must_use]
     pub fn accepted(&self, calls: &[ToolCall], results: &[ToolResult]) -> Option<String> {
         let mut ended = calls.iter().zip(results);
@@ -191,8 +195,10 @@ impl<'a> FinalAnswer<'a> {
         Some(if arguments.trim().is_empty() { "{}" } else { arguments }.to_owned())
     }
 
-    /// Returns why the calls of a message give no valid answer. Returns `None` if they give none, and the
-    /// model may go on. The caller ignores the reason if another call gave a valid answer.
+    /// Returns why the calls of a message give no valid answer.
+    ///
+    /// Returns `None` if they give none, and the model may go on. The caller ignores the reason if another
+    /// call gave a valid answer.
     #[must_use]
     pub fn invalid(&self, calls: &[ToolCall], results: &[ToolResult]) -> Option<String> {
         let mut ended = calls.iter().zip(results);
@@ -226,8 +232,9 @@ impl<'a> FinalAnswer<'a> {
         self.format.map_or(0, AnswerFormat::invalid_answers)
     }
 
-    /// Returns the message that asks for another answer. `invalid` describes what is wrong, and `finish` is
-    /// why the last answer ended.
+    /// Returns the message that asks for another answer.
+    ///
+    /// `invalid` describes what is wrong, and `finish` is why the last answer ended.
     #[must_use]
     pub fn feedback(&self, invalid: &str, finish: &FinishReason) -> String {
         let again = match self.tool() {

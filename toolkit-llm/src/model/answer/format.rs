@@ -18,6 +18,7 @@ pub const ANSWER: &str = "answer";
 /// reported at once.
 #[derive(Debug)]
 pub struct AnswerFormat {
+    /// The schema of the answer.
     pub output: OutputFormat,
     /// Whether the schema wraps the value in an object with the field `answer`, because providers require an
     /// object at the root.

@@ -1,4 +1,4 @@
-//! The search for JSON values in the text of an answer.
+//! The search for JSON in the text of an answer.
 
 use serde::de::IgnoredAny;
 use serde_json::StreamDeserializer;

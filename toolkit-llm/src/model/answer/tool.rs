@@ -20,7 +20,7 @@ pub(super) struct AnswerTools {
 }
 
 impl AnswerTools {
-    /// Adds an answer tool with a name that no other tool has.
+    /// Adds an answer tool with a unique name.
     ///
     /// # Errors
     /// [`BuildError`] if the schema of the answer is not that of a tool.

@@ -1,4 +1,4 @@
-//! A `chat` span that is open, and the measurements at its end.
+//! An open `chat` span, and the measurements at its end.
 
 use super::ChatCaller;
 use super::attributes::{content_of_request, content_of_response, finish_reason, list};
@@ -13,7 +13,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use toolkit_core::__private::trace::{Empty, OpenSpan, Timer, measure, present, span};
 
-/// An open span, with the names in the request for its measurements.
+/// An open span, with the names for its measurements.
 pub(super) struct OpenRequest {
     pub(super) span: OpenSpan,
     provider: String,

@@ -66,7 +66,7 @@ fn objects(value: &Value, path: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Generates an unknown field: its object, its name, and its value.
+/// Generates an unknown field with its object and value.
 fn unknown() -> impl Strategy<Value = (prop::sample::Index, String, Value)> {
     let value = prop_oneof![
         Just(json!({"type": "ephemeral", "ttl": "1h"})),
