@@ -61,8 +61,8 @@ impl Http {
     /// Creates a client with the headers of every request.
     ///
     /// # Errors
-    /// [`ModelError`] if a setting is missing, a header is illegal, or the provider's own server needs
-    /// authentication.
+    /// [`ModelError`] if a setting is missing, a header is illegal, or the authentication for the provider's
+    /// own server is missing.
     pub(super) fn new(settings: &Settings) -> Result<Self, ModelError> {
         if let Some(missing) = settings.missing {
             return Err(ModelError::new(ModelErrorKind::InvalidRequest, missing));
@@ -119,7 +119,7 @@ impl Http {
             is_whole = match media_type(&headers).as_deref() {
                 Some(stream) if STREAMS.contains(&stream) => false,
                 Some(json) if is_json(json) => true,
-                // A JSON document cannot be the first event only among server-sent events.
+                // Only among server-sent events, a JSON document cannot be the first event.
                 unclear if unclear.is_none_or(|unclear| UNCLEAR.contains(&unclear)) => {
                     self.settings.service.stream_type == SSE && begins_with_json(&mut body).await?
                 }
@@ -138,7 +138,7 @@ impl Http {
 /// Returns the headers of every request: the API key, then the headers in `settings`.
 ///
 /// # Errors
-/// [`ModelError`] if a header is illegal, or the provider's own server needs authentication.
+/// [`ModelError`] if a header is illegal, or the authentication for the provider's own server is missing.
 pub(super) fn headers(settings: &Settings) -> Result<HeaderMap, ModelError> {
     let Service { name, key_header: (header_name, before), auth_setter, .. } = settings.service;
     let mut headers = HeaderMap::new();

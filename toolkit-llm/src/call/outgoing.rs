@@ -31,8 +31,8 @@ impl<'a> OutgoingCall<'a> {
         Self { origin: Origin::Made(&call.extras), id, name, arguments }
     }
 
-    /// Returns the fields to which the id, the name and the arguments are added: all received fields, or the
-    /// provider extras.
+    /// Returns the fields to which id, name and arguments are added: all fields of a received call, or the
+    /// provider extras of another.
     pub(crate) fn fields(&self, format: &str) -> Fields {
         let fields = match self.origin {
             Origin::Received { json, .. } => json.as_object(),

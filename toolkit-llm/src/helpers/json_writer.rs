@@ -110,7 +110,7 @@ fn is_plain_word(word: [u8; 8]) -> bool {
     const ONES: u64 = u64::from_ne_bytes([0x01; 8]);
     const HIGH_BITS: u64 = u64::from_ne_bytes([0x80; 8]);
     let word = u64::from_ne_bytes(word);
-    // A subtraction sets the high bit of a byte below the number, or above such a byte.
+    // A subtraction sets the high bit of a byte below the number, or of one above such a byte.
     let controls = word.wrapping_sub(ONES * 0x20) & !word;
     let quotes = word ^ (ONES * b'"' as u64);
     let quotes = quotes.wrapping_sub(ONES) & !quotes;

@@ -21,8 +21,8 @@ const SEMANTIC: [&str; 10] = [
     "namespace",
 ];
 
-/// The fields whose objects may contain unknown fields. Losses are reported for these fields, not for the
-/// object.
+/// The fields whose objects may contain unknown fields. Losses are reported for the unknown fields, not for
+/// the object.
 const CONTAINERS: [&str; 8] = [
     "function",
     "custom",

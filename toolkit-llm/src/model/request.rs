@@ -1,3 +1,4 @@
+//! [`ModelRequest`]: a request to a model.
 
 use super::{Account, ModelOptions};
 use crate::message::{Message, Messages, UserMessage};
