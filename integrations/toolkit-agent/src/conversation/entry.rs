@@ -18,16 +18,16 @@ use toolkit_llm::{AssistantMessage, Message, NativeMessages, UserMessage};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Entry {
-    /// The log begins. It is the first entry of each log.
+    /// The first entry of each log.
     Log {
-        /// The version of the format.
+        /// The format's version.
         version: u32,
     },
-    /// The conversation so far, of which the log has no entries.
+    /// The conversation so far, without entries.
     Snapshot(Box<State>),
     /// The program has added a message.
     Message(Box<Message>),
-    /// The program has removed this number of messages at the beginning.
+    /// The program has removed this number of oldest messages.
     Removed(usize),
     /// The program has ended the unfinished turn.
     Settled,
@@ -41,37 +41,32 @@ pub(crate) enum Entry {
         removed: Vec<String>,
     },
 
-    /// A run begins with the input of a user.
     RunBegan {
         input: UserMessage,
-        /// Whether the run repeats the one before after an invalid answer. The input is feedback then.
+        /// Whether the run repeats the one before after an invalid answer. Then the input is feedback.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_attempt: bool,
     },
     /// A process continues the unfinished run.
     Resumed,
-    /// What the run has spent so far.
     Spent(Spent),
-    /// The run has stopped without an answer.
     Stopped(Stop),
     /// The run has ended with the answer of its agent.
     Ended,
 
-    /// A guardrail has replaced an input.
     InputReplaced { index: usize, message: UserMessage },
-    /// A guardrail has removed an input.
     InputBlocked { index: usize },
 
     /// An agent begins within the first `depth` working agents.
     AgentBegan {
         depth: usize,
         agent: String,
-        /// The agents of a team, in their order. A resumed run must have the same.
+        /// The agents of a team, in order. A resumed run must have the same.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         members: Vec<String>,
     },
-    /// The agent within the first `depth` working agents has ended with an answer. `text` is missing if it is the
-    /// answer of its last turn, or the text of the latest answer in the messages.
+    /// The agent within the first `depth` working agents has answered. `text` is missing if it is the
+    /// answer of its last turn, or the latest answer in the messages.
     AgentEnded {
         depth: usize,
         agent: String,
@@ -83,62 +78,55 @@ pub(crate) enum Entry {
     },
     /// The innermost agent hands the conversation to another agent.
     Transferred(String),
-    /// The answer was invalid. `count` is the number of invalid answers so far.
+    /// `count` is the number of invalid answers so far.
     AnswerInvalid {
         count: u32,
-        /// Whether the innermost agent answers again.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_repeated: bool,
     },
     /// A member of a parallel team begins, in a copy of the conversation.
     BranchBegan(usize),
-    /// A member of a parallel team has failed.
     BranchFailed { index: usize, error: String },
     /// All members of a parallel team have failed. Their messages become part of the conversation.
     BranchesFailed,
 
-    /// An agent calls its model.
     TurnBegan {
         agent: String,
-        /// Whether guardrails check the answers of the agent.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         checks_answers: bool,
     },
-    /// The model has completed a call. The pieces of the message since the call before come with it.
+    /// The model has completed a call, with the pieces of the message since the call before.
     Call(Box<Arrived>),
-    /// These calls are started.
     Started(Vec<usize>),
     /// A call has a result. Its position is the index of the call in the turn.
     Result(Box<ToolResult>),
-    /// A call waits for a decision or a result.
     Pending { call: usize, reason: Pending },
-    /// A pending call was decided, so that it runs. `decision` is missing for an agent whose own calls were decided.
+    /// A pending call may run. `decision` is missing for an agent whose own calls were decided.
     Decided {
         call: usize,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         decision: Option<Decision>,
     },
-    /// The changes of session values in the results so far are applied.
+    /// The session changes of the results so far are applied.
     Applied,
-    /// Guardrails check the answer of the turn from now on.
+    /// Guardrails check the turn's answer from now on.
     AnswersChecked,
-    /// The message of the model is complete, or has broken off.
+    /// The model's message is complete, or has broken off.
     ModelEnded(Box<ModelEnd>),
-    /// The model has failed before a call was started.
+    /// The model has failed before a call started.
     ModelFailed,
-    /// The turn ends before it is complete.
     TurnStopped {
         /// Whether to add an empty message that the provider knows.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_kept: bool,
     },
-    /// The turn ends. `answer` is the answer of its agent, if it gives one.
+    /// The turn ends, with the answer of its agent if there is one.
     TurnEnded {
         verdict: TurnVerdict,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer: Option<Box<TurnAnswer>>,
     },
-    /// Text before a pause of the provider is removed, because its answer was not checked.
+    /// Unchecked text before a pause of the provider is removed.
     PausedRemoved,
     /// An agent's model reads less of the conversation from now on.
     Compacted { agent: String, compacted: Box<Compacted> },
@@ -162,12 +150,11 @@ pub(crate) struct Arrived {
     pub(crate) answer_tool: String,
 }
 
-/// The end of a message.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct ModelEnd {
     pub(crate) finish: FinishReason,
-    /// Whether the provider knows the message although it is empty.
+    /// Whether the provider knows the empty message.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_kept: bool,
     /// Whether `message` continues the pieces that have arrived with calls. Otherwise it replaces them.
@@ -177,10 +164,9 @@ pub(crate) struct ModelEnd {
     pub(crate) message: AssistantMessage,
 }
 
-/// The answer of an agent in its last turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TurnAnswer {
-    /// `None` if it is the text of the message of the turn.
+    /// `None` if it is the text of the turn's message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) text: Option<String>,
     pub(crate) finish: FinishReason,
@@ -192,7 +178,6 @@ pub(crate) struct TurnAnswer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Stop {
-    /// Calls wait for decisions or results.
     Interrupted,
     /// The run has failed, was cancelled or has reached a limit.
     Failed,
@@ -204,18 +189,17 @@ pub(crate) enum Stop {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum TurnVerdict {
-    /// The turn becomes part of the conversation as it is.
     Unchanged,
-    /// Its answer was accepted. Everything beside the answer that no guardrail has seen is removed.
+    /// The answer was accepted. Everything beside it that no guardrail has seen is removed.
     Accepted,
     /// A guardrail has replaced or blocked the answer.
     Replaced(String),
-    /// Its answer is not shown, because it is invalid or another agent answers.
+    /// The answer is not shown, because it is invalid or another agent answers.
     Withheld,
 }
 
 impl Entry {
-    /// Creates the entry for the end of an agent. `latest` is the text of the latest answer in the messages.
+    /// Creates the entry for the end of an agent. `latest` is the latest answer in the messages.
     pub(super) fn agent_ended(depth: usize, output: &AgentOutput, latest: &str) -> Self {
         let AgentOutput { text, agent, finish, escalate } = output;
         Self::AgentEnded {

@@ -19,17 +19,17 @@ use toolkit_core::{BuildError, Dispatcher, ToolConfig, ToolError, ToolOutput, To
 use toolkit_llm::{ChatModel, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
 
 impl Agent {
-    /// Creates a builder for an agent with this model.
+    /// Creates a builder of agents with this model.
     #[must_use]
     pub fn builder(model: impl ChatModel) -> AgentBuilder {
         AgentBuilder::new(model)
     }
 }
 
-/// A builder for an agent with a model, created by [`Agent::builder`].
+/// A builder of agents with a model, created by [`Agent::builder`].
 ///
 /// Callbacks run in the order of registration. If a `before` callback returns a response or a result, the
-/// model or the tool is not called. Later `before` callbacks are skipped.
+/// model or the tool and later `before` callbacks are skipped.
 ///
 /// ```
 /// use toolkit_ai::prelude::*;
@@ -57,14 +57,13 @@ impl Agent {
 pub struct AgentBuilder {
     settings: Settings,
     dispatcher: Option<Dispatcher>,
-    /// The middleware of the builder. It runs inside the middleware of the dispatcher.
+    /// The middleware inside that of the dispatcher.
     middleware: Vec<BoxMiddleware>,
     /// The tools beside those of the dispatcher.
     sources: Vec<RegistrySource>,
     tool_callbacks: Option<Callbacks>,
     guardrails: Vec<Guardrail>,
-    /// Further agents to which the model can transfer the conversation, each with its name and description.
-    /// Sub-agents are not listed.
+    /// The names and descriptions of transfer targets that are not sub-agents.
     transfer_targets: Vec<(String, String)>,
 }
 
@@ -108,7 +107,7 @@ impl AgentBuilder {
         self.instructions_with(move |_| instructions.clone())
     }
 
-    /// Sets a function that creates the instructions. The agent calls the function before each model call.
+    /// Sets a function that creates the instructions before each model call.
     ///
     /// ```
     /// use toolkit_ai::agent::Agent;
@@ -128,25 +127,24 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds tools: a list such as `tools![add]`, a [`ToolRegistry`], an `Arc<ToolRegistry>`, or a live registry. Two tools
-    /// with the same name are an error of [`build`](Self::build); if a live registry gets such a tool later, the tools
-    /// that were added first keep their names.
+    /// Adds tools: a list such as `tools![add]`, a [`ToolRegistry`], an `Arc<ToolRegistry>`, or a live
+    /// registry. Two tools with the same name fail [`build`](Self::build). If a live registry later gets
+    /// such a tool, the tools added first keep their names.
     #[must_use]
     pub fn tools(mut self, tools: impl IntoRegistrySource) -> Self {
         self.sources.push(tools.into_registry_source());
         self
     }
 
-    /// Adds a [`Middleware`] around all tool calls. It runs inside the middleware of the [`dispatcher`](Self::dispatcher),
-    /// in whatever order both are set. The first middleware added is the outermost.
+    /// Adds a [`Middleware`] around all tool calls, inside that of the [`dispatcher`](Self::dispatcher),
+    /// whichever is set first. The first one added is the outermost.
     #[must_use]
     pub fn middleware(mut self, middleware: impl Middleware) -> Self {
         self.middleware.push(middleware.boxed());
         self
     }
 
-    /// Adds a sub-agent. The model can transfer the conversation to the sub-agent with the tool
-    /// `transfer_to_agent`.
+    /// Adds a sub-agent. The model transfers the conversation to it with the tool `transfer_to_agent`.
     #[doc(alias("handoff", "handoffs", "transfer"))]
     #[must_use]
     pub fn sub_agent(mut self, agent: impl Into<Agent>) -> Self {
@@ -154,8 +152,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds another agent of the team, such as the parent agent, as a target of the tool `transfer_to_agent`.
-    /// If the team has no agent with this name, a transfer to it ends the run with
+    /// Adds another agent of the team, such as the parent, as a target of the tool `transfer_to_agent`. If
+    /// the team has no such agent, a transfer to it ends the run with
     /// [`AgentError::UnknownAgent`](crate::AgentError::UnknownAgent).
     #[must_use]
     pub fn transfer_to(mut self, name: impl Into<String>, description: impl Into<String>) -> Self {
@@ -163,8 +161,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds a callback to run before each model call. The callback may change the request, or return a
-    /// response to skip the model call.
+    /// Adds a callback before each model call. It may change the request, or return a response to skip the
+    /// call.
     #[must_use]
     pub fn before_model(
         self,
@@ -178,7 +176,7 @@ impl AgentBuilder {
         })
     }
 
-    /// Adds an asynchronous callback to run before each model call. See [`before_model`](Self::before_model).
+    /// Adds an asynchronous callback before each model call. See [`before_model`](Self::before_model).
     #[must_use]
     pub fn before_model_async<Fut>(
         mut self,
@@ -194,11 +192,10 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds a callback to run after each model call. The returned response replaces the response of the
-    /// model.
+    /// Adds a callback after each model call. Its response replaces that of the model.
     ///
-    /// With such a callback, tool calls start only after the complete response has arrived, even if the
-    /// response is streamed.
+    /// With such a callback, tool calls start only after the complete response has arrived, even when
+    /// streaming.
     #[must_use]
     pub fn after_model(
         self,
@@ -207,7 +204,7 @@ impl AgentBuilder {
         self.after_model_async(move |response| ready(callback(response)))
     }
 
-    /// Adds an asynchronous callback to run after each model call. See [`after_model`](Self::after_model).
+    /// Adds an asynchronous callback after each model call. See [`after_model`](Self::after_model).
     #[must_use]
     pub fn after_model_async<Fut>(
         mut self,
@@ -223,10 +220,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds a callback to run before each tool call. The callback may change the arguments. It may also
-    /// return a result to skip the tool and the `after_tool` callbacks.
-    ///
-    /// The callback runs inside all middleware, directly before the tool.
+    /// Adds a callback before each tool call, inside all middleware. It may change the arguments, or return
+    /// a result to skip the tool and the `after_tool` callbacks.
     #[must_use]
     pub fn before_tool(
         self,
@@ -235,7 +230,7 @@ impl AgentBuilder {
         self.tool_callbacks(|callbacks| callbacks.before(callback))
     }
 
-    /// Adds an asynchronous callback to run before each tool call. See [`before_tool`](Self::before_tool).
+    /// Adds an asynchronous callback before each tool call. See [`before_tool`](Self::before_tool).
     #[must_use]
     pub fn before_tool_async<Fut>(self, callback: impl Fn(ToolRequest) -> Fut + Send + Sync + 'static) -> Self
     where
@@ -244,8 +239,7 @@ impl AgentBuilder {
         self.tool_callbacks(|callbacks| callbacks.before_async(callback))
     }
 
-    /// Adds a callback to run after each successful tool call. The returned result replaces the output of the
-    /// tool.
+    /// Adds a callback after each successful tool call. Its result replaces the output of the tool.
     #[must_use]
     pub fn after_tool(
         self,
@@ -254,8 +248,7 @@ impl AgentBuilder {
         self.tool_callbacks(|callbacks| callbacks.after(callback))
     }
 
-    /// Adds an asynchronous callback to run after each successful tool call. See
-    /// [`after_tool`](Self::after_tool).
+    /// Adds an asynchronous callback after each successful tool call. See [`after_tool`](Self::after_tool).
     #[must_use]
     pub fn after_tool_async<Fut>(
         self,
@@ -274,8 +267,7 @@ impl AgentBuilder {
 
     /// Adds a [`Guardrail`]: a check of inputs, model calls, tool calls or answers.
     ///
-    /// Guardrails run after the callbacks. They check requests, responses, tool calls and outputs as the
-    /// callbacks have changed them.
+    /// Guardrails see values as the callbacks have changed them.
     #[must_use]
     pub fn guardrail(mut self, guardrail: Guardrail) -> Self {
         self.guardrails.push(guardrail);
@@ -285,9 +277,9 @@ impl AgentBuilder {
     /// Builds the agent.
     ///
     /// # Errors
-    /// [`BuildError`] if the tools are invalid, if two agents of the team have the same name, or if a rule of
-    /// [permissions](toolkit_core::middleware::Permissions#rules-without-tools) selects no tool. For an agent
-    /// with transfer targets, a tool named `transfer_to_agent` is invalid, too.
+    /// [`BuildError`] if the tools are invalid, if two agents of the team have the same name, or if a rule
+    /// of [permissions](toolkit_core::middleware::Permissions#rules-without-tools) selects no tool. With
+    /// transfer targets, a tool named `transfer_to_agent` is invalid, too.
     pub fn build(self) -> Result<Agent, BuildError> {
         let mut settings = self.settings;
         let (guards, tool_guards) = Guards::new(self.guardrails, &settings.name, &mut settings.callbacks);
@@ -309,9 +301,9 @@ impl AgentBuilder {
 }
 
 setters! { AgentBuilder:
-    /// Sets the dispatcher for tool calls, with its own registry, limits, policies and middleware.
-    /// [`tools`](Self::tools) and [`middleware`](Self::middleware) add to it, before or after this call. A second dispatcher
-    /// replaces the first.
+    /// Sets the dispatcher for tool calls, with its own registry, limits, policies and middleware. It
+    /// replaces an earlier one. [`tools`](Self::tools) and [`middleware`](Self::middleware) add to it,
+    /// before or after this call.
     dispatcher(dispatcher: Dispatcher) = Some(dispatcher);
 }
 
@@ -320,34 +312,34 @@ setters! { AgentBuilder.settings:
     name(name: impl Into<String>) = name.into();
     /// Sets the description of the agent, shown to the models of other agents.
     description(description: impl Into<String>) = description.into();
-    /// Sets the tool choice and the other settings for tool use. With `parallel: Some(false)`, only the first
-    /// call of a message runs, also if the provider ignores the setting. The model is told about the others.
+    /// Sets the tool choice and other settings for tool use. With `parallel: Some(false)`, only the first
+    /// call of a message runs, even if the provider ignores the setting, and the model is told about the
+    /// others.
     tool_config(tool_config: impl Into<ToolConfig>) = tool_config.into();
     /// Sets the options for the model's answers, such as the temperature.
     options(options: impl Into<Arc<ModelOptions>>) = options.into();
-    /// Sets the limits of a run started with this agent, and of the work of this agent in the run of another
-    /// agent. See [`Limits`].
+    /// Sets the [`Limits`] of a run started with this agent, and of this agent's work in another agent's
+    /// run.
     limits(limits: Limits) = limits;
-    /// Sets how the agent retries failed model calls.
+    /// Sets the retries of failed model calls.
     retry(retry: ModelRetry) = retry;
-    /// Sets the price of tokens, used to compute the cost of a run.
+    /// Sets the price of tokens, for the cost of a run.
     price(price: Price) = price;
-    /// Sets the key under which each answer is stored in the session.
+    /// Sets the session key that stores each answer.
     output_key(output_key: impl Into<String>) = Some(output_key.into());
-    /// Sets the maximum number of messages to send to the model. Only the latest messages are sent, beginning
-    /// with a user message. The latest user message and all messages after it are always sent, even if they
-    /// exceed the maximum.
+    /// Sets the maximum number of messages sent to the model. The latest are sent, beginning with a user
+    /// message. The latest user message and all after it are always sent.
     history_limit(history_limit: usize) = Some(history_limit);
-    /// Sets the compaction of conversations that become too long for the model's context window. By default,
-    /// all messages are sent, and the run fails if they are too long.
+    /// Sets the compaction of conversations that exceed the model's context window. By default, all
+    /// messages are sent, and the run fails if they are too long.
     compaction(compaction: Compaction) = Some(compaction);
-    /// Sets whether responses are streamed. While a response is streamed, its tool calls start before it is
-    /// complete. Otherwise, the text of a response is one [event](crate::RunEvent::Text). Default: `true`.
+    /// Sets whether responses are streamed, so that tool calls start before the response is complete.
+    /// Otherwise, the text of a response is one [event](crate::RunEvent::Text). Default: `true`.
     streaming(streaming: bool) = streaming;
     /// Sets whether [text events](crate::RunEvent::Text) wait until guardrails have checked the text. With
-    /// `false`, listeners may have received a text that is blocked afterwards. Reasoning and calls of the provider's
-    /// tools wait only if they follow such a text, or if the agent has a guardrail for responses. With such a guardrail,
-    /// there are no events for the pieces of a tool call, because the check may change the call.
+    /// `false`, listeners may receive text that is blocked afterwards. Reasoning and calls of the
+    /// provider's tools wait only if they follow such a text, or if the agent has a guardrail for
+    /// responses. That guardrail may change tool calls, so their pieces have no events.
     ///
     /// Default: `true` if the agent has a [`Guardrail`] for responses or answers.
     hold_text(hold_text: bool) = Some(hold_text);
@@ -356,7 +348,6 @@ setters! { AgentBuilder.settings:
 debug!(AgentBuilder, self, "name": self.settings.name, "model": self.settings.model.name());
 
 impl Settings {
-    /// Returns whether text events wait until guardrails have checked the text.
     pub(super) fn hold_text(&self) -> bool {
         self.hold_text.unwrap_or_else(|| self.guards.hold_text())
     }
