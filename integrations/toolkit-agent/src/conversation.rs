@@ -47,9 +47,8 @@ use toolkit_llm::{Message, Messages};
 /// [`Agent::resume`](crate::Agent::resume) continues an unfinished run. If the program adds new input
 /// instead, calls without a result get an error result.
 ///
-/// The [details](toolkit_core::ToolError::details) of errors, such as the messages of panics, are not
-/// stored, because they may contain secrets. [`with_error_details`](Self::with_error_details) stores them
-/// too.
+/// The [details](toolkit_core::ToolError::details) of errors may contain secrets. Only
+/// [`with_error_details`](Self::with_error_details) stores them.
 ///
 /// ```
 /// use toolkit_ai::agent::Conversation;
@@ -73,10 +72,8 @@ pub struct Conversation {
     state: State,
     /// The session without its id. Only the values without a key prefix are saved.
     session: Session,
-    /// Whether the JSON of the conversation includes the details of errors.
     error_details: bool,
-    /// The sessions to which the conversation belongs. Keeps the user's session values, shared by all
-    /// conversations of the user, in memory while this conversation is open.
+    /// The sessions of the conversation. Keeps the session values of its user in memory while it is open.
     pub(crate) lease: Option<Arc<dyn Any + Send + Sync>>,
     log: OwnLog,
     /// The path from the outermost conversation, with a `/` after each key.
@@ -87,7 +84,7 @@ pub struct Conversation {
 /// What a process knows of a conversation beside its state.
 #[derive(Debug, Clone, Default)]
 struct Live {
-    /// The number of agents that work in this conversation now.
+    /// The number of agents working here now.
     depth: usize,
     /// The number of agents that worked when the run was last resumed, and have not begun again.
     resumed: usize,
@@ -98,8 +95,8 @@ struct Live {
     running: Weak<()>,
 }
 
-/// The log to which a conversation is saved, if any. A clone of a conversation has its own position: after
-/// one of them is saved, a save of the other is refused.
+/// The log of a saved conversation. A clone has its own position: after one of them is saved, a save of the
+/// other is refused.
 #[derive(Debug, Default)]
 struct OwnLog(Option<Arc<Log>>);
 
@@ -109,7 +106,7 @@ impl Clone for OwnLog {
     }
 }
 
-/// The id of the conversation's owner, an extension of the tools' context.
+/// The id of the owner, an extension of the tools' context.
 #[derive(Debug, Clone)]
 pub(crate) struct Owner(pub(crate) String);
 
@@ -165,18 +162,17 @@ impl Conversation {
         &self.state.history.messages
     }
 
-    /// Returns the list of all messages, including unchecked text before a pause.
+    /// Returns all messages, including unchecked text before a pause.
     pub(crate) fn history(&self) -> &Messages {
         &self.state.history.messages
     }
 
-    /// Returns the messages that guardrails have not checked: text before a pause of the provider.
+    /// Returns the unchecked text before a pause of the provider.
     pub(crate) fn unchecked(&self) -> &[Message] {
         self.state.history.messages.get(self.messages().len()..).unwrap_or_default()
     }
 
-    /// Returns the [messages](Self::messages) from the index `begin` on, shared instead of copied if these
-    /// are all.
+    /// Returns the [messages](Self::messages) from the index `begin` on, shared if these are all.
     pub(crate) fn messages_since(&self, begin: usize) -> Messages {
         match self.messages().get(begin..) {
             Some(since) if since.len() == self.state.history.len() => self.state.history.messages.clone(),
@@ -212,21 +208,21 @@ impl Conversation {
         self.session.clone().with_id(self.id.clone())
     }
 
-    /// Returns the session values without a key prefix, which are saved with the conversation.
+    /// Returns the session values without a key prefix.
     pub(crate) fn session_values(&self) -> SessionMap {
         self.session.store().clone()
     }
 
-    /// Sets the session values with the key prefix `user:`, which all conversations of a user share. They
-    /// are not saved with the conversation.
+    /// Sets the session values with the key prefix `user:`, shared by all conversations of a user and not
+    /// saved with this one.
     #[must_use]
     pub fn with_user_state(mut self, user: SessionMap) -> Self {
         self.session = self.session.with_user(user);
         self
     }
 
-    /// Sets the session values with the key prefix `app:`, which all conversations share. They are not
-    /// saved with the conversation.
+    /// Sets the session values with the key prefix `app:`, shared by all conversations and not saved with
+    /// this one.
     #[must_use]
     pub fn with_app_state(mut self, app: SessionMap) -> Self {
         self.session = self.session.with_app(app);
@@ -236,7 +232,7 @@ impl Conversation {
     /// Removes all but the latest `max` messages. Unfinished parallel agents are abandoned.
     ///
     /// Fewer may remain, because providers require that a history begins with a user message. The latest
-    /// user message and all messages after it always remain, even if they are more.
+    /// user message and all after it always remain.
     pub fn keep_latest(&mut self, max: usize) {
         if self.state.has_branches() {
             self.abandon();
@@ -252,11 +248,11 @@ impl Conversation {
     /// Completes a turn that a crash, a dropped run or an [interruption](crate::AgentError::Interrupted)
     /// left unfinished.
     ///
-    /// The message and the results remain. Each call without a result gets an error result, which tells the
-    /// model whether the call may have run. Pending calls cannot be decided afterwards.
+    /// Calls without a result get an error result, which tells the model whether the call may have run.
+    /// Pending calls cannot be decided afterwards.
     ///
-    /// If the agent checks its answers with a [guardrail](crate::guardrail), an answer in the turn, and
-    /// text before a pause of the provider, is removed as unchecked.
+    /// If the agent checks its answers with a [guardrail](crate::guardrail), an unchecked answer, and text
+    /// before a pause of the provider, is removed.
     pub fn settle(&mut self) {
         self.keep_arrived();
         if self.state.turn.is_some() || self.state.history.unchecked.is_some() {
@@ -264,9 +260,8 @@ impl Conversation {
         }
     }
 
-    /// Ends an unfinished run without an answer, for example if the program no longer has its agents. The
-    /// messages of unfinished agents stay. Calls without a result get an error result, as by
-    /// [`settle`](Self::settle).
+    /// Ends an unfinished run without an answer, for example if the program no longer has its agents. Their
+    /// messages stay, and calls without a result get an error result, as by [`settle`](Self::settle).
     pub fn abandon(&mut self) {
         if self.state.run.as_ref().is_none_or(|run| run.end.is_none()) {
             self.end_latest_run();
@@ -282,8 +277,8 @@ impl Conversation {
         }
     }
 
-    /// Returns the calls that wait for a decision or a result from the program, including those of agents
-    /// called as tools and of parallel agents.
+    /// Returns the calls that wait for the program, including those of agents called as tools and of
+    /// parallel agents.
     #[must_use]
     pub fn pending(&self) -> Vec<PendingCall> {
         let mut found = Vec::new();
@@ -296,15 +291,14 @@ setters! { Conversation:
     /// Sets the id of the user.
     with_user_id(user_id: impl Into<String>) = user_id.into();
     /// Sets whether the JSON of the conversation includes the [details](toolkit_core::ToolError::details)
-    /// of errors. By default, only the results and [events](crate::RunEvent::Result) of a run contain them.
+    /// of errors. By default, only a run's results and [events](crate::RunEvent::Result) contain them.
     with_error_details(error_details: bool) = error_details;
 }
 
-/// Returns the index of the first message that remains if the history is limited to `max` messages.
+/// Returns the index of the first message that remains in a history of `max` messages.
 ///
 /// This is the first user message within the last `max` messages, or else the latest user message, which
-/// `latest_input` finds. Feedback about an invalid answer is no user message here, because the question
-/// comes before it.
+/// `latest_input` finds. Feedback about an invalid answer is none, because the question comes before it.
 pub(crate) fn start_of_latest(
     messages: &[Message],
     max: usize,

@@ -37,9 +37,9 @@ use toolkit_llm::ModelError;
 pub struct RunError {
     /// The error.
     pub error: AgentError,
-    /// The output up to the failure. After an [interruption](AgentError::Interrupted), its messages lack
-    /// the turn, which is still in progress. Its tokens lack those of a model call that a timeout or a
-    /// cancellation ended, because they are unknown.
+    /// The output up to the failure. After an [interruption](AgentError::Interrupted), the messages lack
+    /// the turn, which is still in progress. The tokens lack those of a model call that a timeout or a
+    /// cancellation ended.
     ///
     /// After [`AgentError::InvalidOutput`], the text is the last answer of the model, or a note if the
     /// agent checks its answers with guardrails. If only the last save failed ([`AgentError::Store`]), the
@@ -49,8 +49,8 @@ pub struct RunError {
 
 /// An error of a run, returned in a [`RunError`].
 ///
-/// The conversation can be continued after any error. Every call in its messages has a result, and pending
-/// calls of an interrupted run can still be decided.
+/// The conversation can be continued after any error: every call in its messages has a result, and pending
+/// calls can still be decided.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum AgentError {
@@ -60,20 +60,19 @@ pub enum AgentError {
     Limit(Limit),
     /// The run was cancelled.
     Cancelled,
-    /// The run has stopped because calls wait for decisions or results from the program. The conversation
-    /// contains these calls, also when saved. [`Agent::resume`](crate::Agent::resume) continues the run
-    /// with [decisions](crate::ResumeRequest::decide).
+    /// The run has stopped because calls wait for the program. The conversation contains them, even when
+    /// saved. [`Agent::resume`](crate::Agent::resume) continues the run with
+    /// [decisions](crate::ResumeRequest::decide).
     #[non_exhaustive]
     Interrupted {
         /// The calls that wait.
         pending: Vec<PendingCall>,
     },
-    /// A decision names no pending call, or approves a call that does not wait for approval. Or the run was
-    /// not interrupted when the conversation was saved, so it may still work. The conversation is
-    /// unchanged.
+    /// A decision names no pending call, or approves a call that does not wait for approval. Or the
+    /// conversation was not saved as interrupted, so its run may still work. The conversation is unchanged.
     InvalidDecision(String),
-    /// The run was interrupted in an agent or in a team that the program no longer has, or a call waits for
-    /// a tool that is gone. The conversation is unchanged: the earlier program can resume the run, and
+    /// The run was interrupted in an agent or a team that the program no longer has, or a call waits for a
+    /// tool that is gone. The conversation is unchanged: the earlier program can resume the run, and
     /// [`Conversation::abandon`](crate::Conversation::abandon) ends it.
     TeamChanged(String),
     /// The agent's tools are invalid, or a tool needs [state](crate::RunRequest::state) that the run lacks.
@@ -85,7 +84,7 @@ pub enum AgentError {
     /// A [guardrail](crate::guardrail::Guardrail) has ended the run.
     #[non_exhaustive]
     Blocked {
-        /// The name of the guardrail.
+        /// The guardrail's name.
         guardrail: String,
         /// The agent that has this guardrail.
         agent: String,
@@ -108,7 +107,7 @@ pub enum AgentError {
 pub enum Limit {
     /// The maximum number of model calls.
     ModelCalls(u32),
-    /// The maximum number of input and output tokens together.
+    /// The maximum of input and output tokens together.
     Tokens(u64),
     /// The maximum cost of the model calls.
     Cost(f64),
@@ -183,7 +182,7 @@ impl Error for AgentError {
 }
 
 impl AgentError {
-    /// Returns whether a run with the right agents, tools and state continues the turn, which is unchanged.
+    /// Returns whether a run with the right agents, tools and state continues the unchanged turn.
     pub(crate) fn keeps_the_turn(&self) -> bool {
         matches!(self, Self::TeamChanged(_) | Self::Build(_))
     }

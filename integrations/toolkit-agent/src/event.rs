@@ -14,13 +14,13 @@ use toolkit_llm::model::RequestLoss;
 
 /// An event of a run.
 ///
-/// In JSON, the field `type` names the variant (`text`, `tool`, `finished`), so a client of a web service
-/// can read the event again. Times of tool events are whole milliseconds. The JSON contains the
+/// In JSON, the field `type` names the variant (`text`, `tool`, `finished`), so a client can read the event
+/// again. Times of tool events are whole milliseconds. The JSON has the
 /// [details](toolkit_core::ToolError::details) of an error only if the error stores them.
 ///
-/// Each event except `Finished` and `Waiting` has a field `within`. It lists the tool calls and the
-/// parallel agents that enclose the agent, outermost first, and is empty for the agents of the conversation
-/// itself. It distinguishes two simultaneous calls of one agent.
+/// In all events but `Finished` and `Waiting`, the field `within` lists the tool calls and parallel agents
+/// that enclose the agent, outermost first. It tells simultaneous calls of one agent apart, and is empty
+/// for the agents of the conversation itself.
 ///
 /// ```
 /// use toolkit_ai::agent::{Agent, RunEvent, RunScope};
@@ -51,20 +51,20 @@ pub enum RunEvent {
     /// An agent starts.
     #[non_exhaustive]
     AgentStarted {
-        /// The name of the agent.
+        /// The agent.
         agent: String,
-        /// The enclosing tool calls and parallel agents, outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
     /// The agent sends a request to a model.
     #[non_exhaustive]
     ModelCalled {
-        /// The name of the agent that calls the model.
+        /// The agent that calls the model.
         agent: String,
-        /// The name of the model.
+        /// The model.
         model: String,
-        /// The enclosing tool calls and parallel agents, outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
@@ -76,7 +76,7 @@ pub enum RunEvent {
         agent: String,
         /// The new losses.
         losses: Vec<RequestLoss>,
-        /// The enclosing tool calls and parallel agents, outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
@@ -87,7 +87,7 @@ pub enum RunEvent {
         agent: String,
         /// The piece.
         text: String,
-        /// The enclosing tool calls and parallel agents, outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
@@ -98,7 +98,7 @@ pub enum RunEvent {
         agent: String,
         /// The piece.
         text: String,
-        /// The enclosing tool calls and parallel agents, outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
@@ -109,17 +109,16 @@ pub enum RunEvent {
         agent: String,
         /// The id of the call.
         call_id: CallId,
-        /// The name of the tool, as the model wrote it.
+        /// The tool's name, as the model wrote it.
         tool: String,
-        /// The enclosing tool calls and parallel agents, outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
     /// The next piece of a tool call's arguments, after its [`CallStarted`](Self::CallStarted).
     ///
-    /// Together, the pieces are the JSON of the arguments, except for spaces and escapes. The pieces of a
-    /// custom tool's call are its free text. There are none if the call has no arguments, or if the
-    /// provider sends them at once.
+    /// Together, the pieces are the JSON of the arguments, except for spaces and escapes, or a custom
+    /// tool's free text. There are none without arguments, or if the provider sends them at once.
     #[non_exhaustive]
     CallArguments {
         /// The answering agent.
@@ -128,30 +127,30 @@ pub enum RunEvent {
         call_id: CallId,
         /// The piece.
         piece: String,
-        /// The enclosing tool calls and parallel agents, outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// An event of the dispatcher: a tool call was queued, started, retried or ended, for example.
+    /// An event of the dispatcher, for example that a tool call was queued, started, retried or ended.
     #[non_exhaustive]
     Tool {
-        /// The agent that made the tool call.
+        /// The agent that made the call.
         agent: String,
         /// The event.
         event: Box<ToolEvent>,
-        /// The enclosing tool calls and parallel agents, outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// The provider has called a tool that it runs itself. If the output arrives later, a second event with
-    /// the same id contains it.
+    /// The provider has called a tool that it runs itself. Output that arrives later comes in a second
+    /// event with the same id.
     #[non_exhaustive]
     HostedCall {
         /// The answering agent.
         agent: String,
-        /// The call, with the output if it has arrived.
+        /// The call, with its output if it has arrived.
         call: Box<HostedCall>,
-        /// The enclosing tool calls and parallel agents, outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
@@ -162,17 +161,17 @@ pub enum RunEvent {
         agent: String,
         /// The result.
         result: Box<ToolResult>,
-        /// The enclosing tool calls and parallel agents, outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// A call waits for a decision or a result from the program. The run is interrupted when its other
-    /// calls have ended, and accepts decisions then.
+    /// A call waits for a decision or a result from the program. The run accepts them once it is
+    /// interrupted, when its other calls have ended.
     #[non_exhaustive]
     CallPending {
         /// The agent that made the call.
         agent: String,
-        /// The key of the call in [`Decisions`](crate::Decisions), as in
+        /// The key of the call in [`Decisions`](crate::Decisions), like
         /// [`PendingCall::id`](crate::PendingCall::id). If the call waits for calls of the called agent,
         /// the decisions are about those.
         id: String,
@@ -180,21 +179,20 @@ pub enum RunEvent {
         call_id: CallId,
         /// Why the call waits.
         reason: Pending,
-        /// The enclosing tool calls and parallel agents, outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// A complete message of the model, after text events with its pieces.
+    /// A complete message of the model.
     #[non_exhaustive]
     Message {
-        /// The message. Its [`agent`](AssistantMessage::agent) is the author.
+        /// The message, with its [author](AssistantMessage::agent).
         message: Box<AssistantMessage>,
-        /// The enclosing tool calls and parallel agents, outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// An answer failed or broke off, and the agent will call the model again. Listeners should discard its
-    /// pieces.
+    /// An answer failed or broke off, and the agent will call the model again. Discard its pieces.
     #[non_exhaustive]
     ModelRetried {
         /// The agent that calls the model.
@@ -203,11 +201,11 @@ pub enum RunEvent {
         error: String,
         /// The time until the next attempt.
         pause: Duration,
-        /// The enclosing tool calls and parallel agents, outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// An answer broke off after a call had started. Its pieces stay, and the agent calls the model again
+    /// An answer broke off after a call had started. The agent keeps its pieces and calls the model again
     /// with the results.
     #[non_exhaustive]
     AnswerBroken {
@@ -217,28 +215,28 @@ pub enum RunEvent {
         error: String,
         /// The time until the next model call.
         pause: Duration,
-        /// The enclosing tool calls and parallel agents, outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// A [compaction](crate::compaction::Compaction) left out or shortened messages that were too long for
-    /// the model's context window.
+    /// A [compaction](crate::compaction::Compaction) left out or shortened messages too long for the
+    /// model's context window.
     #[non_exhaustive]
     Compacted {
         /// The agent with the compacted messages.
         agent: String,
-        /// The tokens of the request before the compaction: the provider's last count if there is one, with
-        /// estimates for newer messages.
+        /// The request's tokens before: the provider's last count if there is one, with estimates for newer
+        /// messages.
         tokens_before: u64,
-        /// The estimated tokens of the request after the compaction.
+        /// The request's estimated tokens afterwards.
         tokens_after: u64,
-        /// The number of messages replaced with a summary or a note. 0 if only tool results were shortened.
+        /// The messages replaced with a summary or a note. 0 if only tool results were shortened.
         messages_left_out: usize,
         /// Why a new summary failed, if it did. The model then reads the earlier summary and a note about
         /// the messages left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         summary_error: Option<String>,
-        /// The enclosing tool calls and parallel agents, outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
@@ -247,56 +245,55 @@ pub enum RunEvent {
     Guardrail {
         /// The agent that has this guardrail.
         agent: String,
-        /// The name of the guardrail.
+        /// The guardrail's name.
         guardrail: String,
         /// What the guardrail did.
         action: GuardAction,
-        /// The text that replaces a blocked value, or the reason for the end of the run. Empty for a
-        /// replaced value.
+        /// The text in place of a blocked value, or the reason for the end. Empty for a replaced value.
         reason: String,
-        /// The enclosing tool calls and parallel agents, outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
     /// Another agent takes over the conversation.
     #[non_exhaustive]
     Transferred {
-        /// The agent that transferred the conversation.
+        /// The earlier agent.
         from: String,
-        /// The agent that continues the conversation.
+        /// The agent that takes over.
         to: String,
-        /// The enclosing tool calls and parallel agents, outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
     /// A parallel agent failed. The others continue.
     #[non_exhaustive]
     BranchFailed {
-        /// The agent that failed.
+        /// The failed agent.
         agent: String,
         /// The error message.
         error: String,
-        /// The enclosing tool calls and parallel agents, outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
     /// An agent ends.
     #[non_exhaustive]
     AgentEnded {
-        /// The agent that ends.
+        /// The agent.
         agent: String,
-        /// The enclosing tool calls and parallel agents, outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
     /// An event from [`Run::custom_event`](crate::Run::custom_event).
     #[non_exhaustive]
     Custom {
-        /// The name of the event.
+        /// The event's name.
         name: String,
-        /// The content of the event.
+        /// The event's content.
         data: serde_json::Value,
-        /// The enclosing tool calls and parallel agents, outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
@@ -306,8 +303,8 @@ pub enum RunEvent {
         /// The output of the run.
         output: Box<RunOutput>,
     },
-    /// The run has stopped because calls wait for decisions or results from the program; this is the last
-    /// event. [`Agent::resume`](crate::Agent::resume) continues it.
+    /// The run has stopped because calls wait for the program; this is the last event.
+    /// [`Agent::resume`](crate::Agent::resume) continues it.
     #[non_exhaustive]
     Waiting {
         /// The calls that wait.
@@ -317,23 +314,22 @@ pub enum RunEvent {
     },
 }
 
-/// A tool call or a parallel agent that encloses other agents of a run.
+/// A tool call or a parallel agent that encloses other agents.
 ///
 /// In JSON: `{"call": "call_1"}` or `{"branch": 0}`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RunScope {
-    /// A call of an agent as a tool, with the id of the call. If an earlier call of the message has the same id, `#` and
-    /// the index of the call follow it.
+    /// An agent called as a tool. If an earlier call of the message has the same id, `#` and the index of
+    /// the call follow the id.
     Call(CallId),
-    /// One of several parallel agents, with its index in the group.
+    /// A parallel agent, by its index in the group.
     Branch(usize),
 }
 
 impl RunEvent {
-    /// Returns the tool calls and the parallel agents that enclose the agent of the event, the outermost
-    /// first.
+    /// Returns the enclosing tool calls and parallel agents, outermost first.
     #[must_use]
     pub fn within(&self) -> &[RunScope] {
         match self {

@@ -18,8 +18,8 @@ use toolkit_llm::{ModelRequest, ModelResponse};
 /// | [`UserMessage`] | before the first model call | the text is the agent's answer; the input is removed |
 /// | [`ModelRequest`] | before each model call | the text is the response; the model is not called |
 /// | [`ModelResponse`] | after each model call, before its tool calls run | the text is the response; its calls do not run |
-/// | [`ToolCall`] | before each call of a tool, inside of all middleware | the model reads the text as an error; the tool does not run |
-/// | [`ToolOutput`] | after each successful call, and on results that the program [supplies](crate::Decision) | the model reads the text instead of the output, as an error |
+/// | [`ToolCall`] | before each tool call, inside of all middleware | the model reads the text as an error; the tool does not run |
+/// | [`ToolOutput`] | after each successful call, and on results that the program [supplies](crate::Decision) | the model reads the text as an error instead |
 /// | [`AgentOutput`] | on the answer of the agent | the text replaces the answer, also in the conversation |
 ///
 /// A check of a [`ToolCall`] sees the arguments that the tool receives: near misses such as `"5"` for 5 are
@@ -28,23 +28,22 @@ use toolkit_llm::{ModelRequest, ModelResponse};
 ///
 /// In a [typed run](crate::RunRequest::typed), only an answer of the requested type is checked. With a
 /// guardrail for [`AgentOutput`], an invalid answer appears neither in events nor in the conversation, but
-/// errors may quote parts of it: those that the model reads, and
-/// [`AgentError::InvalidOutput`](crate::AgentError::InvalidOutput).
+/// the error that the model reads, and [`AgentError::InvalidOutput`](crate::AgentError::InvalidOutput), may
+/// quote it.
 ///
 /// An answer joins the [messages](crate::Conversation::messages) after its check. If the run is cancelled
-/// before, the answer is removed. If the run is dropped, a [resumed](crate::Agent::resume) one checks the
-/// answer again, and new input removes it; until then, the JSON and the log of the conversation contain it.
-/// Calls beside the answer, and their results, always stay. Text before a pause of the provider is hidden
-/// in the same way, but a resumed run of the same agent continues it.
+/// before, the answer is removed. If the run is dropped, the JSON and the log of the conversation contain
+/// it until a [resumed](crate::Agent::resume) run checks it again, or new input removes it. Calls beside
+/// the answer, and their results, always stay. Text before a pause of the provider is hidden as well, but a
+/// resumed run of the same agent continues it.
 ///
-/// In a typed run, the check may read the arguments of one call. The text and the other answers in the same
-/// message are then withheld as unchecked.
+/// If the checked answer is the arguments of a call, the text and the other answers in the same message are
+/// withheld as unchecked.
 ///
-/// A run on a [saved conversation](crate::Place) saves its input before the checks begin, so that the input
-/// survives a crash. A loaded conversation lacks a blocked or replaced input, but its log keeps it until
-/// the conversation is [erased](crate::Sessions::erase) or deleted. A
-/// [`Recorder`](toolkit_llm::record::Recorder) records all that its model reads and writes, also before a
-/// check.
+/// A run on a [saved conversation](crate::Place) saves its input before the checks, in case of a crash. The
+/// log keeps even a blocked or replaced input until the conversation is [erased](crate::Sessions::erase) or
+/// deleted. A [`Recorder`](toolkit_llm::record::Recorder) records what its model reads and writes, even
+/// before a check.
 ///
 /// Guardrails for the same type run in the order of addition, each on the value that the one before has
 /// returned. An agent that is called as a tool, or continues a transferred conversation, uses only its own
@@ -82,14 +81,14 @@ pub struct Guardrail {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Verdict<T> {
-    /// The value is accepted unchanged.
+    /// The value is accepted.
     Pass,
-    /// Another value replaces the checked value.
+    /// Another value replaces this one.
     Replace(T),
-    /// The text replaces the blocked value; [`Guardrail`] says where it goes for each type of value.
+    /// The text replaces the value, at the place that [`Guardrail`] lists.
     Block(String),
     /// The run ends with [`AgentError::Blocked`](crate::AgentError::Blocked) and this reason. Running calls
-    /// are cancelled, no further call begins, and in a team all agents stop.
+    /// are cancelled, and in a team all agents stop.
     End(String),
 }
 
@@ -103,10 +102,9 @@ pub struct GuardContext {
     pub session: Session,
     /// The id of the run.
     pub invocation_id: String,
-    /// The tool call that is checked, or whose output is checked. `None` for other values.
+    /// The call in checks of calls and outputs, or else `None`.
     pub call: Option<ToolCall>,
-    /// The messages before the value, in checks of inputs and answers. Empty in other checks; a request has
-    /// its own messages.
+    /// The messages before the value, in checks of inputs and answers only. A request has its own.
     pub messages: Messages,
 }
 
@@ -187,8 +185,8 @@ impl Guardrail {
     }
 
     /// Creates a guardrail from an asynchronous function, such as one that asks a model. The limits and the
-    /// cost of the checked run do not include the calls of that model. If the check itself fails, it
-    /// chooses the verdict; [`Verdict::End`] lets nothing pass.
+    /// cost of the run do not include the calls of that model. A check that fails chooses its verdict;
+    /// [`Verdict::End`] lets nothing pass.
     ///
     /// ```
     /// use toolkit_ai::agent::guardrail::{Guardrail, Verdict};
@@ -236,9 +234,8 @@ impl Guardrail {
 
     /// Runs the check of an input beside the first model call, to save time.
     ///
-    /// Until the check has passed, no tool call starts and no event of the response is emitted. If the
-    /// check does not pass, the model call is dropped; the tokens reported by then are counted. Other
-    /// checks ignore this setting.
+    /// Before it has passed, no tool call starts and no event of the response is emitted. Otherwise, the
+    /// model call is dropped, and its tokens so far are counted. Other checks ignore this setting.
     #[must_use]
     pub fn beside_model(mut self) -> Self {
         self.is_beside_model = true;

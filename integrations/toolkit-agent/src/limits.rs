@@ -1,4 +1,4 @@
-//! The limits of a run, and the amounts used so far.
+//! The limits of a run, and the amounts used.
 
 use crate::error::{AgentError, Limit};
 use crate::helpers::lock;
@@ -15,10 +15,9 @@ use toolkit_llm::{Price, Usage};
 /// reached, unless it gets higher limits.
 ///
 /// An agent that is called as a tool or is a member of a team also has its own limits, unless these are the
-/// defaults. Its work counts for the run as well. If an agent called as a tool reaches its own limit, the
-/// calling model reads an error, and the run continues. A parallel agent that reaches its own limit fails
-/// alone; if the run or the team reaches a limit, all parallel agents end. When an agent transfers the
-/// conversation, its own limits no longer apply.
+/// defaults. If an agent called as a tool reaches its own limit, the calling model reads an error, and the
+/// run continues. A parallel agent that reaches its own limit fails alone. After a transfer of the
+/// conversation, an agent's own limits no longer apply.
 ///
 /// ```
 /// use std::time::Duration;
@@ -35,36 +34,33 @@ pub struct Limits {
     /// An answer that broke off counts, because providers bill it; an attempt without any answer does not.
     /// Default: 50.
     pub max_model_calls: u32,
-    /// The maximum number of tool calls. Further calls get an error result, so that the model can still
+    /// The maximum number of tool calls. Further ones get an error result, so that the model can still
     /// answer. Default: 500.
     pub max_tool_calls: Option<u32>,
-    /// The maximum number of input and output tokens together. It is checked before each model call, so the
-    /// last call may exceed it.
+    /// The maximum of input and output tokens together, checked before each model call. The last call may
+    /// exceed it.
     pub max_tokens: Option<u64>,
-    /// The maximum cost of all model calls, in the currency of the [price](crate::AgentBuilder::price). It
-    /// is checked before each model call, so the last call may exceed it.
+    /// The maximum cost of all model calls, in the currency of the [price](crate::AgentBuilder::price),
+    /// checked before each. The last call may exceed it.
     ///
-    /// If the cost of an answer is unknown, the run ends with an error before the next model call: neither
-    /// the agent nor its [model](toolkit_llm::model::Priced) has a price, or the server reported no tokens.
-    /// A free model is a `Priced` one with the default price.
+    /// If the cost of an answer is unknown, the run fails before the next model call: neither the agent nor
+    /// its [model](toolkit_llm::model::Priced) has a price, or the server reported no tokens. A free model
+    /// is a `Priced` one with the default price.
     pub max_cost: Option<f64>,
-    /// The maximum duration of the run. Earlier attempts count with the time in which a process worked on
-    /// the run, in whole seconds, up to the last save. A [save](crate::Place) in progress at the end gets
-    /// five more seconds.
+    /// The maximum duration of the run. Earlier attempts count with their working time in whole seconds, up
+    /// to the last save. A [save](crate::Place) in progress at the end gets five more seconds.
     pub max_duration: Option<Duration>,
-    /// The timeout of one model call.
+    /// The timeout of a model call.
     pub model_timeout: Option<Duration>,
     /// The maximum number of failures of a tool with the same arguments, without a success in between.
     /// Default: 3.
     ///
-    /// Further calls with these arguments are refused with an error result. Each agent counts its own
-    /// calls.
+    /// Further such calls are refused with an error result. Each agent counts its own calls.
     pub max_repeated_failures: u32,
-    /// The maximum number of consecutive calls of a tool with the same arguments and the same output.
-    /// Default: 5.
+    /// The maximum number of consecutive calls of a tool with the same arguments and output. Default: 5.
     ///
-    /// Further calls with these arguments are refused, and the error result tells the model to use the
-    /// output. Each agent counts its own calls.
+    /// Further such calls are refused, and the model is told to use the output. Each agent counts its own
+    /// calls.
     pub max_repeated_calls: u32,
 }
 
@@ -88,13 +84,13 @@ setters! { Limits:
     with_max_model_calls(max_model_calls: u32) = max_model_calls;
     /// Sets the maximum number of tool calls.
     with_max_tool_calls(max_tool_calls: u32) = Some(max_tool_calls);
-    /// Sets the maximum number of input and output tokens together.
+    /// Sets the maximum of input and output tokens together.
     with_max_tokens(max_tokens: u64) = Some(max_tokens);
     /// Sets the maximum cost of all model calls.
     with_max_cost(max_cost: f64) = Some(max_cost);
     /// Sets the maximum duration of the run.
     with_max_duration(max_duration: Duration) = Some(max_duration);
-    /// Sets the timeout of one model call.
+    /// Sets the timeout of a model call.
     with_model_timeout(model_timeout: Duration) = Some(model_timeout);
     /// Sets the maximum number of failures of a tool with the same arguments, at least 1.
     with_max_repeated_failures(max_repeated_failures: u32) = max_repeated_failures.max(1);
@@ -105,7 +101,7 @@ setters! { Limits:
 const UNKNOWN_COST: &str = "the cost of the run is limited, but that of an answer is unknown: its model has no price, or \
     its server has reported no tokens; set the price of the agent, wrap the model in `model::Priced`, or limit the calls";
 
-/// The limits of a run or of an agent, with the amounts used so far.
+/// The limits of a run or of an agent, with the amounts used.
 #[derive(Debug)]
 pub(crate) struct Budget {
     pub(crate) limits: Limits,
@@ -117,7 +113,7 @@ pub(crate) struct Budget {
     model_calls: AtomicU32,
     tool_calls: AtomicU32,
     counted: Mutex<CountedUsage>,
-    /// The limits reached in this budget, without those of enclosing budgets.
+    /// The limits reached in this budget itself.
     exceeded: Mutex<Vec<Limit>>,
 }
 
@@ -212,8 +208,8 @@ impl Budget {
         lock(&self.counted).replace(before, now.into(), price);
     }
 
-    /// Counts the tokens of a model call that has ended, in place of those that it had `reported`. `price`
-    /// applies to tokens without a known cost.
+    /// Counts the tokens of an ended model call, in place of those that it had `reported`. `price` applies
+    /// to tokens without a known cost.
     pub(crate) fn add_bill(&self, reported: Usage, bill: Bill, price: &Price) {
         if let Some(outer) = &self.outer {
             outer.add_bill(reported, bill, price);
@@ -259,7 +255,7 @@ impl Budget {
         Duration::from_secs(self.earlier.load(Ordering::Relaxed)).saturating_add(self.started.elapsed())
     }
 
-    /// Returns what the complete run has used, with the work of all its agents.
+    /// Returns what the whole run has used.
     pub(crate) fn sum_of_run(&self) -> Spent {
         self.outer.as_ref().map_or_else(|| self.sum(), |outer| outer.sum_of_run())
     }

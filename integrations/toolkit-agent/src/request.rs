@@ -1,4 +1,4 @@
-//! Requests for runs: an input or a conversation to continue, the place of the run, and its options.
+//! Requests for runs: the input or the conversation to continue, the place, and the options.
 
 use crate::agent::{Agent, Run};
 use crate::error::{AgentError, RunError};
@@ -19,7 +19,7 @@ use toolkit_llm::UserMessage;
 use toolkit_llm::model::answer::AnswerMode;
 
 impl Agent {
-    /// Asks for an answer to `input`. The request takes the place and the options of the run; `.await`,
+    /// Asks for an answer to `input`. The request takes the place and the options; `.await`,
     /// [`stream`](RunRequest::stream) or [`outcome`](RunRequest::outcome) runs it.
     ///
     /// ```
@@ -51,12 +51,12 @@ impl Agent {
     ///
     /// After a crash, a call without a saved result runs again only if its tool is marked as idempotent, or
     /// as read-only and not as non-idempotent. An agent called as a tool continues from its saved
-    /// conversation. For any other call, the model reads that it may have run. After a cancelled run or a
-    /// failed save, it reads which calls were stopped.
+    /// conversation. Of other calls, the model reads that they may have run, or after a cancelled run or a
+    /// failed save, which ones were stopped.
     ///
-    /// If the conversation already has an answer, the run returns it and changes nothing. It is
-    /// [`AgentError::Interrupted`] if calls are still pending. It is [`AgentError::InvalidDecision`] if a
-    /// decision fits no pending call, or if the run was not interrupted when the conversation was saved.
+    /// If the conversation already has an answer, the run returns it and changes nothing. It fails with
+    /// [`AgentError::Interrupted`] if calls are still pending, and with [`AgentError::InvalidDecision`] if
+    /// a decision fits no pending call, or if the run was not interrupted when the conversation was saved.
     pub fn resume<'a>(&self, place: impl Into<Place<'a>>) -> ResumeRequest<'a> {
         ResumeRequest::new(Request::new(self, None, place.into()))
     }
@@ -148,9 +148,9 @@ macro_rules! requests {
                 self
             }
 
-            /// Sets the token for cancelling the run. On cancellation, running calls get error results, so
-            /// that the conversation can be continued, and a save in progress gets five more seconds. An
-            /// answer that is already there is returned, even if its save is in progress.
+            /// Sets the token for cancelling the run. Running calls then get error results, so that the
+            /// conversation can be continued, and a save in progress gets five more seconds. An answer that
+            /// is already there is returned, even during its save.
             pub fn cancellation(mut self, cancellation: CancellationToken) -> Self {
                 self.inner.options.cancellation = cancellation;
                 self
@@ -164,8 +164,8 @@ macro_rules! requests {
                 self
             }
 
-            /// Sets the context of tools, with extensions and state of the program. The agent adds its
-            /// name, the id of the run and the session. Replaces the [state](Self::state) set before.
+            /// Sets the context of tools, in place of the [state](Self::state) set before. The agent adds
+            /// its name, the id of the run and the session.
             ///
             /// Create a new context for each run: clones share the `temp:` values of the session and the
             /// counts of an [`AttemptLimit`](toolkit_core::middleware::AttemptLimit).
@@ -175,7 +175,7 @@ macro_rules! requests {
             }
 
             /// Adds tools for this run: a list such as `tools![add]`, a registry or a live registry. Agents
-            /// called as tools do not have them. A tool of an agent hides one with the same name.
+            /// called as tools do not have them, and an agent's own tool hides one with the same name.
             ///
             /// Give them again to [`Agent::resume`]. If a pending call that may now run lacks its tool, the
             /// run ends with [`AgentError::TeamChanged`], and the conversation is unchanged.
@@ -192,12 +192,12 @@ macro_rules! requests {
             }
 
             /// Sets whether the tracing spans of model calls contain instructions, messages and answers,
-            /// which may be private or large. Default: `false`. Needs the feature `tracing`.
+            /// which may be private or large. Needs the feature `tracing`. Default: `false`.
             ///
             /// A span never contains what a guardrail may still block: messages while an input is checked
             /// [beside the model](crate::guardrail::Guardrail::beside_model), and answers of an agent that
-            /// [holds text back](crate::AgentBuilder::hold_text). For the arguments and outputs of tools,
-            /// see [`Dispatcher::with_event_contents`](toolkit_core::Dispatcher::with_event_contents).
+            /// [holds text back](crate::AgentBuilder::hold_text). For tools, see
+            /// [`Dispatcher::with_event_contents`](toolkit_core::Dispatcher::with_event_contents).
             pub fn traced_messages(mut self, traced_messages: bool) -> Self {
                 self.inner.options.traced_messages = traced_messages;
                 self
@@ -205,7 +205,7 @@ macro_rules! requests {
         }
 
         impl<'a> $request<'a> {
-            /// Asks for an answer of the type `T`. See [`TypedOutput`].
+            /// Asks for a [typed](TypedOutput) answer.
             #[doc(alias("output_type", "structured_output", "extract", "response_format"))]
             pub fn typed<T: ToolParams + Send + 'static>(self) -> $request<'a, TypedOutput<T>> {
                 $request::new(self.inner)
@@ -230,15 +230,15 @@ macro_rules! requests {
 
             /// Sets how the model gives the answer. By default, the agent chooses for each request:
             ///
-            /// 1. [`Native`](AnswerMode::Native), if the request has no tools and the provider's schema
-            ///    dialect can express the complete schema.
-            /// 2. [`Tool`](AnswerMode::Tool) in all other requests.
-            /// 3. [`Text`](AnswerMode::Text), after the server has refused a request in another mode, or if
-            ///    the [tool choice](crate::AgentBuilder::tool_config) forbids calls.
+            /// 1. [`Native`](AnswerMode::Native), if the request has no tools and the provider's dialect
+            ///    can express the schema.
+            /// 2. [`Tool`](AnswerMode::Tool) otherwise.
+            /// 3. [`Text`](AnswerMode::Text), after the server has refused another mode, or if the [tool
+            ///    choice](crate::AgentBuilder::tool_config) forbids calls.
             ///
-            /// If the provider would exclude valid answers in `Native` mode, the agent uses `Tool` even if
-            /// the program sets `Native`, and a [`RunEvent`](crate::RunEvent::RequestLosses) reports the
-            /// losses. For example, OpenAI's structured output allows only empty maps.
+            /// If the program sets `Native` and the provider would exclude valid answers, as OpenAI does
+            /// with maps that are not empty, the agent uses `Tool`, and a
+            /// [`RunEvent`](crate::RunEvent::RequestLosses) reports the losses.
             pub fn mode(mut self, mode: AnswerMode) -> Self {
                 self.inner.form.mode = Some(mode);
                 self
@@ -278,14 +278,14 @@ requests! {
     /// A run that begins with an input, created by [`Agent::run`].
     ///
     /// `.await` returns a [`RunOutput`], or a [`TypedOutput`] after [`typed`](Self::typed), and a
-    /// [`RunError`] without an answer. If the future is dropped, the run stops, and the conversation can be
+    /// [`RunError`] without an answer. Dropping the future stops the run; the conversation can be
     /// continued.
     ///
     /// Without a lent conversation, the request is `'static`: a web handler can return its
     /// [stream](Self::stream), and [`into_future`](IntoFuture::into_future) suits functions that take a
     /// future.
     RunRequest;
-    /// A run that continues, created by [`Agent::resume`]. It takes [decisions](Self::decide) and no input.
+    /// A run that continues, created by [`Agent::resume`], with [decisions](Self::decide) instead of input.
     ResumeRequest;
 }
 
@@ -299,7 +299,7 @@ impl<A> RunRequest<'_, A> {
 }
 
 impl<A> ResumeRequest<'_, A> {
-    /// Sets the decisions about pending calls. Calls without a decision stay pending.
+    /// Sets the decisions about pending calls. The others stay pending.
     ///
     /// Decisions are accepted only after the run was [interrupted](AgentError::Interrupted), because its
     /// other calls may be running before. After a crash, resume without decisions first: the run is

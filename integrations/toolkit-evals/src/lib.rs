@@ -1,8 +1,7 @@
 //! Evals: agents with different models answer the same tasks, and a report compares their scores.
 //!
 //! An [`Eval`] asks every model every [`Task`], once or several times. Each run is a [`Trial`] with a new
-//! agent. A [`Score`] rates its tool calls or its answer, for example. The [`Report`] prints tables of the
-//! models and the tasks, and serializes all trials.
+//! agent. A [`Score`] rates it. The [`Report`] prints tables of the models and the tasks.
 //!
 //! ```
 //! use toolkit_ai::prelude::*;
@@ -51,8 +50,8 @@
 //!
 //! # In `cargo test`
 //!
-//! Use a [`ScriptedModel`](toolkit_llm::ScriptedModel), or record the models once with a
-//! [`Recorder`](toolkit_llm::record::Recorder) and replay them in every test with a
+//! Use a [`ScriptedModel`](toolkit_llm::ScriptedModel), or record models with a
+//! [`Recorder`](toolkit_llm::record::Recorder) and replay them with a
 //! [`Replay`](toolkit_llm::record::Replay). Then assert on the report: [`Report::all_solved`],
 //! [`Summary::solved`](Summary), or the trials themselves.
 
@@ -154,8 +153,8 @@ impl Eval {
 
     /// Adds a model, with a name for the report.
     ///
-    /// The same model may have several names, to compare instructions, options or tools. The function that
-    /// builds the agent reads the name from [`Trial::model_name`]. The report contains the cost of
+    /// One model may have several names, to compare instructions, options or tools: the function that
+    /// builds the agent reads [`Trial::model_name`]. The report has the cost of
     /// [priced](toolkit_llm::model::Priced) models.
     #[must_use]
     pub fn model(mut self, name: impl Into<String>, model: impl ChatModel) -> Self {
@@ -180,17 +179,16 @@ impl Eval {
 
     /// Sets the maximum number of simultaneous trials, at least 1.
     ///
-    /// With one trial at a time, they run in the order of the models, then the repetitions, then the tasks.
-    /// A [`ScriptedModel`](toolkit_llm::ScriptedModel) needs this order.
+    /// A single trial at a time gives the order that a [`ScriptedModel`](toolkit_llm::ScriptedModel) needs:
+    /// by model, then repetition, then task.
     #[must_use]
     pub fn concurrency(mut self, concurrency: usize) -> Self {
         self.concurrency = concurrency.max(1);
         self
     }
 
-    /// Keeps each ended trial as a line of JSON in the file at `path`, which is created if it does not
-    /// exist. A trial in the file is not run and paid again, so an eval that was stopped continues with the
-    /// others. The report has them all.
+    /// Keeps each ended trial as a line of JSON in the file at `path`, which may be new. These trials are
+    /// not run and paid again, so a stopped eval continues with the others. The report has them all.
     ///
     /// A trial is found by its task, the name of its model and its repetition. It runs again if the data of
     /// the task have changed, or if it ended with an error. Use another file when the agent, a model, a
@@ -227,14 +225,14 @@ impl Eval {
 
     /// Runs all trials and returns the report.
     ///
-    /// `agent` builds an agent for each trial, so each trial can have new tools with initial state.
+    /// `agent` builds a new agent for each trial.
     ///
     /// No trial runs if the eval has no tasks or no models, if two of them have the same name, or if a task
     /// has [criteria](Task::criteria) and the eval has no scorer. The report's [problems](Report::problems)
     /// say so.
     ///
-    /// If a trial fails or panics, the report contains its error, and the others go on. If the returned
-    /// future is dropped, all trials stop. A [file](Self::trials_file) keeps those that have ended.
+    /// If a trial fails or panics, the report contains its error, and the others go on. Dropping the future
+    /// stops all trials. A [file](Self::trials_file) keeps those that have ended.
     pub async fn run<F, E>(&self, agent: F) -> Report
     where
         F: Fn(Trial) -> Result<Agent, E> + Send + Sync + 'static,

@@ -28,11 +28,11 @@ use toolkit_llm::__private::Bill;
 use toolkit_llm::model::RequestLoss;
 use toolkit_llm::{Price, Usage};
 
-/// The time for finishing a save after the run is cancelled or out of time.
+/// The time for a save after the run is cancelled or out of time.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// A run, shared by an agent and its team: the root agent, the limits, the cancellation and the listener.
-/// Clones share the run.
+/// A run of an agent and its team, with its root agent, limits, cancellation and listener. Clones share the
+/// run.
 #[derive(Clone)]
 pub struct Run(pub(crate) Arc<RunInner>);
 
@@ -40,18 +40,17 @@ pub struct Run(pub(crate) Arc<RunInner>);
 pub(crate) struct RunInner {
     root: Agent,
     cancellation: CancellationToken,
-    /// The cancellation of the outermost run, if this is a nested one. It reaches a nested run only when
-    /// the calling agent cancels its calls.
+    /// The cancellation of the outermost run around this one. It reaches a nested run only when the calling
+    /// agent cancels its calls.
     outermost: Option<CancellationToken>,
     pub(crate) budget: Arc<Budget>,
-    /// The agent whose own limits are the innermost ones of `budget`. `None` if `budget` has the limits of
-    /// the run.
+    /// The agent whose own limits are innermost in `budget`. `None`: those of the run.
     limited: Option<Agent>,
     pub(crate) place: LogPlace,
     pub(crate) answer: Option<Arc<ExpectedAnswer>>,
     /// The tools of the run, beside those of its agents.
     pub(crate) tools: Option<Arc<[RegistrySource]>>,
-    /// Whether tool calls are refused, because agents may only answer again after an invalid answer.
+    /// Whether agents may only answer again, without tool calls, after an invalid answer.
     pub(crate) answers_only: bool,
     /// The tokens in the agent's span.
     usage: SpanUsage,
@@ -62,8 +61,7 @@ pub(crate) struct RunInner {
 pub(crate) struct LogPlace {
     /// The enclosing calls and parallel agents, outermost first.
     within: Vec<RunScope>,
-    /// Whether the calls of the run have a place in the log. Without one, they can neither be decided nor
-    /// continued.
+    /// Whether calls have a place in the log. Without one, they can neither be decided nor continued.
     pub(crate) is_tracked: bool,
     /// The log for all conversations of the run, if it is saved.
     journal: Option<Arc<Journal>>,
@@ -74,11 +72,11 @@ pub(crate) struct LogPlace {
 pub(crate) struct Shared {
     invocation_id: Arc<str>,
     events: Option<UnboundedSender<RunEvent>>,
-    /// The context for all tool calls of the run, with the `temp:` values of the session.
+    /// The context of all tool calls, with the `temp:` values of the session.
     pub(crate) context: RunContext,
     pub(crate) traced_messages: bool,
     end: RunEnd,
-    /// Whether another program or task has saved the conversation, so that the run can save nothing more.
+    /// Whether another program or task has saved the conversation, so that nothing more can be saved.
     is_lost: AtomicBool,
     /// Whether a save was given up after [`GRACE`].
     is_late: AtomicBool,
@@ -119,7 +117,7 @@ impl Run {
     }
 
     /// Adds the tokens of a model call, in place of those that it had `reported`, to the budget and the
-    /// agents' spans. `price` applies to tokens without a known cost.
+    /// spans. `price` applies to tokens without a known cost.
     pub(super) fn add_bill(&self, reported: Usage, bill: Bill, price: &Price) {
         self.0.usage.add(bill.usage);
         self.0.budget.add_bill(reported, bill, price);
@@ -129,8 +127,7 @@ impl Run {
         &self.0.usage
     }
 
-    /// Returns this run with `span` as the span of the agent, within the current one. `None` if no
-    /// subscriber records the span.
+    /// Returns this run within the span of an agent. `None` if no subscriber records it.
     pub(crate) fn with_span(&self, span: &AgentSpan) -> Option<Self> {
         let usage = span.usage(&self.0.usage)?;
         Some(Self(Arc::new(RunInner { usage, ..RunInner::clone(&self.0) })))
@@ -141,17 +138,15 @@ impl Run {
         Self(Arc::new(RunInner { answer, ..RunInner::clone(&self.0) }))
     }
 
-    /// Returns this run for another attempt after an invalid answer. It refuses all tool calls and has no
-    /// decisions.
+    /// Returns this run for another attempt after an invalid answer, without tool calls and decisions.
     pub(crate) fn for_answers_only(&self) -> Self {
         let mut inner = RunInner { answers_only: true, ..RunInner::clone(&self.0) };
         inner.place.decisions = Decisions::default();
         Self(Arc::new(inner))
     }
 
-    /// Returns the run for an agent called as a tool, with its own root agent and cancellation token.
-    /// `scope` is the call, if it has an id. `is_tracked` is `false` if the agent's conversation cannot be
-    /// continued after an interruption.
+    /// Returns the run of an agent called as a tool. `scope` is the call, if it has an id. Without
+    /// `is_tracked`, its conversation cannot be continued after an interruption.
     pub(crate) fn nested(
         &self,
         root: Agent,
@@ -180,7 +175,7 @@ impl Run {
         Self(Arc::new(inner))
     }
 
-    /// Returns the run with the agent's own limits. `None` if it has none, or is the root agent.
+    /// Returns the run with the agent's own limits, unless it has none or is the root agent.
     pub(crate) fn limited_to(&self, agent: &Agent) -> Option<Self> {
         let limits = if agent.is(&self.0.root) { None } else { agent.own_limits() }?;
         let budget = Arc::new(Budget::within(self.0.budget.clone(), limits));
@@ -188,7 +183,7 @@ impl Run {
         Some(Self(Arc::new(RunInner { budget, limited, ..RunInner::clone(&self.0) })))
     }
 
-    /// Returns the run without the own limits of agent `name`, which transfers the conversation.
+    /// Returns the run without the limits of agent `name`, which transfers the conversation.
     pub(crate) fn without_limits_of(&self, name: &str) -> Self {
         let limited = self.0.limited.as_ref().filter(|agent| agent.name() == name);
         let Some(budget) = limited.and(self.0.budget.outer()).cloned() else { return self.clone() };
@@ -214,8 +209,8 @@ impl Run {
         }
     }
 
-    /// Saves the new entries, if the conversation belongs to sessions. If the run stops meanwhile, the save
-    /// is given up after [`GRACE`].
+    /// Saves the new entries of a conversation that belongs to sessions. If the run stops meanwhile, the
+    /// save is given up after [`GRACE`].
     pub(crate) async fn save(&self, conversation: &mut Conversation) -> Result<(), AgentError> {
         if self.is_outermost() {
             conversation.set_spent(self.0.budget.sum_of_run());
@@ -225,7 +220,7 @@ impl Run {
         let budget = self.0.budget.clone();
         let saved = match journal.save(conversation.session_values(), move || budget.sum_of_run()).await {
             Save::Ended(saved) => saved,
-            // Boxed, because most saves have ended, and the future of a run has room for several.
+            // Boxed, because most saves have ended, and a run's future has room for several.
             save @ Save::Running(_) => Box::pin(self.until_late(save.finish())).await?,
             // No task can finish a save that was dropped, so this save is not interrupted.
             save @ Save::Waiting(_) => save.finish().await,
@@ -236,7 +231,7 @@ impl Run {
         Ok(saved?)
     }
 
-    /// Saves the new entries in a task of its own, because the future of the run is dropped.
+    /// Saves the new entries in a task of its own, because the run's future is dropped.
     pub(crate) fn save_dropped(&self, conversation: &mut Conversation) {
         conversation.set_spent(self.0.budget.sum_of_run());
         let journal = self.0.place.journal.as_ref().filter(|journal| conversation.is_saved_in(&journal.log));
@@ -259,7 +254,7 @@ impl Run {
         &self.0.cancellation
     }
 
-    /// Returns the agent that the program started, or in a nested run, the agent called as a tool.
+    /// Returns the agent that the program started, or in a nested run, the called agent.
     #[must_use]
     pub fn root(&self) -> &Agent {
         &self.0.root
@@ -275,7 +270,7 @@ impl Run {
         self.0.shared.events.is_some()
     }
 
-    /// Returns the calls and parallel agents that enclose this run's agent, outermost first.
+    /// Returns the calls and parallel agents around this run's agent, outermost first.
     pub(crate) fn within(&self) -> Vec<RunScope> {
         self.0.place.within.clone()
     }
@@ -288,7 +283,7 @@ impl Run {
         }
     }
 
-    /// Emits the losses of a request that the run has not yet emitted for the agent.
+    /// Emits the losses that the run has not yet emitted for the agent.
     pub(crate) fn emit_losses(&self, agent: &str, losses: &[RequestLoss]) {
         if losses.is_empty() || !self.has_listener() {
             return;
@@ -330,8 +325,8 @@ impl Run {
             || self.0.budget.is_out_of_time()
     }
 
-    /// Waits for `future`. After the run is cancelled or out of time, waits another [`GRACE`] unless a save
-    /// has already been that late, and returns an error.
+    /// Waits for `future`. After the run has stopped, waits another [`GRACE`] at most, or not at all if a
+    /// save was already that late.
     async fn until_late<T>(&self, future: impl Future<Output = T>) -> Result<T, AgentError> {
         let late = pin!(async {
             let reason = self.stopped().await;
@@ -344,7 +339,7 @@ impl Run {
         unless(late, future).await
     }
 
-    /// Waits for `future`, or returns an error as soon as the run is cancelled or out of time.
+    /// Waits for `future`, unless the run is cancelled or out of time first.
     pub(crate) async fn until_stopped<T>(&self, future: impl Future<Output = T>) -> Result<T, AgentError> {
         unless(pin!(self.stopped()), future).await
     }
@@ -372,8 +367,7 @@ impl Run {
     }
 }
 
-/// Waits for `future`, unless `stop` gives an error first. `stop` is polled only while `future` has to
-/// wait.
+/// Waits for `future`, unless `stop`, polled only while `future` waits, gives an error first.
 async fn unless<T>(
     mut stop: Pin<&mut impl Future<Output = AgentError>>,
     future: impl Future<Output = T>,

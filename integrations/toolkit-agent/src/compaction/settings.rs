@@ -13,30 +13,28 @@ type Summarize = dyn Fn(SummaryRequest) -> BoxFuture<'static, Result<String, Str
 /// Settings for compacting long conversations, given to
 /// [`AgentBuilder::compaction`](crate::AgentBuilder::compaction).
 ///
-/// Before each model call, the agent counts the tokens of the request. If they exceed the request's share
-/// of the context window, the agent takes these steps until the request is small enough:
+/// If a request exceeds its share of the context window, the agent takes these steps until it is small
+/// enough:
 ///
 /// 1. Old tool results keep only their beginning and their end.
 /// 2. Old tool results become a note of one line.
 /// 3. The oldest messages become a summary, written by a [model](Self::with_summary_model) or a
 ///    [function](Self::with_summary). Without either, or if the summary fails, a note replaces them.
 ///
-/// The latest messages stay unchanged ([`with_keep_latest`](Self::with_keep_latest)), unless the request
-/// would still exceed the window. Then the results before the latest turn are shortened, further messages
-/// are left out, and the results of the latest turn are reduced last. No summary is written if that would
-/// save little: the agent would pay for one in each turn.
+/// The [latest messages](Self::with_keep_latest) stay unchanged, unless the request would still exceed the
+/// window. Then the results of the latest turn are reduced last. A summary that would save little is not
+/// written, because it would have to be paid in each turn.
 ///
-/// The unanswered message of the user always stays. So does the first message, which usually states the
-/// task, if it is not longer than a [summary](Self::with_summary_tokens) may be. Calls are never separated
-/// from their results.
+/// The unanswered message of the user stays, and so does the first one, which usually states the task, if
+/// it is not longer than a [summary](Self::with_summary_tokens) may be. Calls are never separated from
+/// their results.
 ///
 /// The conversation keeps all its messages. A compaction is saved with it, and until the next one, requests
 /// begin with the same messages, so prompt caches stay valid.
 ///
-/// The token count is the usage reported with the latest answer, without reasoning that later requests do
-/// not contain; only newer messages are estimated. If the model refuses a request as [too
-/// long](toolkit_llm::ModelErrorKind::ContextTooLong), the agent compacts once and asks again. If an answer
-/// is cut off because the window is full, the agent does not ask again.
+/// The latest answer's usage counts, without reasoning that later requests lack; only newer messages are
+/// estimated. If the model refuses a request as [too long](toolkit_llm::ModelErrorKind::ContextTooLong),
+/// the agent compacts once and asks again, but not if an answer is cut off.
 ///
 /// ```
 /// use toolkit_ai::agent::compaction::Compaction;
@@ -95,7 +93,7 @@ pub(crate) struct Bounds {
 }
 
 impl Compaction {
-    /// Creates settings for a model with a context window of `window` tokens, without summaries.
+    /// Creates settings for a model with this context window in tokens, without summaries.
     #[must_use]
     pub fn new(window: u64) -> Self {
         Self {
@@ -114,10 +112,10 @@ impl Compaction {
     }
 
     /// Sets the model for summaries, which may be a cheaper one. Each summary counts as a model call of the
-    /// run, with its tokens and cost.
+    /// run.
     ///
-    /// The model reads the old messages as the text of one message, in at most eight requests. If the text
-    /// is longer, its oldest messages are not in the summary.
+    /// The model reads the old messages as text, in at most eight requests. The oldest messages of a longer
+    /// text are not in the summary.
     #[must_use]
     pub fn with_summary_model(mut self, model: impl ChatModel) -> Self {
         self.summarizer = Some(Summarizer::Model(model.boxed()));
@@ -152,8 +150,8 @@ impl Compaction {
         self
     }
 
-    /// Returns the sizes at which a compaction begins and ends. `max_output` is the maximum length of the
-    /// agent's answers.
+    /// Returns the sizes at which a compaction begins and ends. `max_output` is the maximum length of
+    /// answers.
     pub(crate) fn bounds(&self, max_output: Option<u32>) -> Bounds {
         let answer = self.answer_tokens.or(max_output.map(u64::from)).unwrap_or(self.window / 8);
         let most = self.window.saturating_sub(answer);
@@ -172,8 +170,8 @@ impl Compaction {
         self.summary_tokens.unwrap_or((self.window / 16).min(2_048)).max(1)
     }
 
-    /// Returns the maximum length of the summary model's answer, in tokens. It is low, because many models
-    /// refuse to allow more output than they support.
+    /// Returns the maximum tokens of the summary model's answer. Many models refuse to allow more output
+    /// than they support.
     pub(crate) fn summary_output(&self) -> Option<u32> {
         match &self.summary_options {
             Some(options) => options.max_output_tokens,
@@ -185,8 +183,8 @@ impl Compaction {
         }
     }
 
-    /// Returns the maximum length of the conversation text in one summary request, in tokens. The rest of
-    /// the window is for `instructions`, the previous summary and the answer.
+    /// Returns the maximum tokens of the conversation text in one summary request, beside `instructions`,
+    /// the previous summary and the answer.
     pub(crate) fn summary_room(&self, instructions: u64) -> u64 {
         let answer = self.summary_output().map_or(0, u64::from);
         let most = self.bounds(None).most.min(self.window.saturating_sub(answer));
@@ -195,27 +193,25 @@ impl Compaction {
 }
 
 setters! { Compaction:
-    /// Sets the number of tokens reserved for the answer. Default: the agent's
+    /// Sets the tokens reserved for the answer. Default: the agent's
     /// [`max_output_tokens`](ModelOptions::max_output_tokens), or an eighth of the window.
     with_answer_tokens(answer_tokens: u64) = Some(answer_tokens);
-    /// Sets the share of the context window at which a compaction begins, from 0 to 1. Larger numbers, such
-    /// as percentages, count as 1. The window counts without the tokens reserved for the answer. Default:
-    /// 0.8.
+    /// Sets the share of the window at which a compaction begins, from 0 to 1, without the tokens reserved
+    /// for the answer. Larger numbers, such as percentages, count as 1. Default: 0.8.
     with_start_at(start_at: f64) = start_at;
-    /// Sets the share of the context window wanted after a compaction, from 0 to 1 and at most that of
-    /// [`with_start_at`](Self::with_start_at). The window counts without the tokens reserved for the
-    /// answer. Default: 0.5.
+    /// Sets the share of the window wanted after a compaction, from 0 to that of
+    /// [`with_start_at`](Self::with_start_at), without the tokens reserved for the answer. Default: 0.5.
     with_reduce_to(reduce_to: f64) = reduce_to;
-    /// Sets the number of latest messages to keep unchanged. All results of a turn count as one message.
+    /// Sets the number of latest messages to keep unchanged. All results of a turn are one message.
     /// Default: 6.
     ///
-    /// If the request would still exceed the window, these messages are reduced too, oldest first.
+    /// If the request would still exceed the window, they are reduced too, oldest first.
     with_keep_latest(keep_latest: usize) = keep_latest;
-    /// Sets the maximum length of a shortened tool result, in characters. Default: a sixteenth of the
-    /// window's tokens, from 200 to 4,000.
+    /// Sets the maximum characters of a shortened tool result. Default: a sixteenth of the window's tokens,
+    /// from 200 to 4,000.
     with_result_chars(result_chars: usize) = Some(result_chars);
-    /// Sets the maximum length of a summary, in tokens. Longer summaries are cut. Default: a sixteenth of
-    /// the window, at most 2,048.
+    /// Sets the maximum tokens of a summary. Longer ones are cut. Default: a sixteenth of the window, at
+    /// most 2,048.
     with_summary_tokens(summary_tokens: u64) = Some(summary_tokens);
     /// Sets the token counter. Default: [`TokenEstimate`].
     with_counter(counter: impl CountTokens) = Arc::new(counter);
@@ -223,8 +219,8 @@ setters! { Compaction:
     /// long as a summary, so that a model may think first, but at most 4,096 tokens or the maximum of a
     /// summary if that is more.
     ///
-    /// If the model refuses this default limit, or uses it up without an answer, the agent asks again
-    /// without a limit.
+    /// If the model refuses this default, or uses it up without an answer, the agent asks again without a
+    /// limit.
     with_summary_options(summary_options: ModelOptions) = Some(summary_options);
     /// Sets the summary model's instructions.
     with_summary_instructions(summary_instructions: impl Into<String>) = Some(summary_instructions.into());

@@ -33,7 +33,6 @@ pub(crate) enum Entry {
     Settled,
     /// The program has abandoned the unfinished run.
     Abandoned,
-    /// Session values have changed since the last such entry.
     Values {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         set: BTreeMap<String, Value>,
@@ -128,7 +127,6 @@ pub(crate) enum Entry {
     },
     /// Unchecked text before a pause of the provider is removed.
     PausedRemoved,
-    /// An agent's model reads less of the conversation from now on.
     Compacted { agent: String, compacted: Box<Compacted> },
 }
 
@@ -145,7 +143,7 @@ pub(crate) struct Arrived {
     /// `None` if the message has broken off after the pieces.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) call: Option<ToolCall>,
-    /// The name of the tool whose arguments are the answer, if the call is one of it.
+    /// The tool of the call, if its arguments are the answer.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) answer_tool: String,
 }
@@ -160,7 +158,7 @@ pub(crate) struct ModelEnd {
     /// Whether `message` continues the pieces that have arrived with calls. Otherwise it replaces them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) continues: bool,
-    /// The message without the name of its agent, which the turn has.
+    /// The message without its agent's name.
     pub(crate) message: AssistantMessage,
 }
 
@@ -181,7 +179,6 @@ pub(crate) enum Stop {
     Interrupted,
     /// The run has failed, was cancelled or has reached a limit.
     Failed,
-    /// The future of the run was dropped.
     Dropped,
 }
 

@@ -26,8 +26,8 @@ impl TurnPath {
 }
 
 impl Conversation {
-    /// Begins a run with `input`, and abandons an unfinished one. `is_attempt` is `true` if the run repeats
-    /// the latest one with feedback as its input.
+    /// Begins a run with `input`, and abandons an unfinished one. `is_attempt`: the run repeats the latest
+    /// one, with feedback as its input.
     pub(crate) fn begin_run(&mut self, input: UserMessage, is_attempt: bool) {
         self.live.depth = 0;
         self.live.resumed = 0;
@@ -42,13 +42,13 @@ impl Conversation {
         running
     }
 
-    /// Returns the index of the first message of the latest run, or of the original question if the run
-    /// repeats an invalid answer.
+    /// Returns the index of the first message of the latest run, or of the original question if it repeats
+    /// an invalid answer.
     pub(crate) fn begin_of_run(&self) -> usize {
         self.state.run.as_ref().map_or(self.state.history.len(), RunState::first)
     }
 
-    /// Returns the number of invalid answers in the latest run and the runs that it repeats.
+    /// Returns the number of invalid answers in the latest run and those that it repeats.
     pub(crate) fn invalid_answers(&self) -> u32 {
         self.state.run.as_ref().map_or(0, |run| run.invalid_answers)
     }
@@ -74,8 +74,7 @@ impl Conversation {
             && self.state.run.as_ref().is_some_and(|run| run.is_working)
     }
 
-    /// Continues the latest run. Returns `Break` with its output if it has already ended with an answer, or
-    /// else what it has spent.
+    /// Continues the latest run. Returns its output if it has already answered, or else what it has spent.
     pub(crate) fn continue_run(&mut self) -> ControlFlow<RunOutput, Spent> {
         if let Some(output) = self.finished() {
             let begin = self.begin_of_run();
@@ -88,8 +87,7 @@ impl Conversation {
         ControlFlow::Continue(self.spent())
     }
 
-    /// Returns the output of the latest run, if it has ended with an answer and no message was added
-    /// afterwards.
+    /// Returns the output of the latest run, if it has answered and no message was added afterwards.
     pub(crate) fn finished(&self) -> Option<AgentOutput> {
         let run = self.state.run.as_ref().filter(|run| run.end == Some(self.state.history.len()))?;
         run.output.clone().filter(|_| self.state.turn.is_none())
@@ -132,7 +130,7 @@ impl Conversation {
         Some(output.in_run(run.spent, messages))
     }
 
-    /// Ends the run after its outermost agent has answered, and returns its output.
+    /// Ends an answered run, and returns its output.
     pub(crate) fn end_run(&mut self) -> RunOutput {
         self.live.depth = 0;
         self.live.resumed = 0;
@@ -140,7 +138,6 @@ impl Conversation {
         self.latest_run().unwrap_or_default()
     }
 
-    /// Returns what the latest run has spent.
     pub(crate) fn spent(&self) -> Spent {
         self.state.spent()
     }
@@ -163,7 +160,7 @@ impl Conversation {
         self.state.run.as_ref().map_or(&[], |run| &run.frames)
     }
 
-    /// Adds an agent to the working agents. `members` are the agents of a team.
+    /// Adds a working agent. `members` are the agents of a team.
     ///
     /// # Errors
     /// A message if the run was interrupted in another agent or in a team of other agents.
@@ -184,12 +181,12 @@ impl Conversation {
         self.frames().get(self.live.depth.checked_sub(1)?)
     }
 
-    /// Returns the number of working agents, nested in each other.
+    /// Returns the number of nested working agents.
     pub(crate) fn depth(&self) -> usize {
         self.live.depth
     }
 
-    /// Ends the agents within the outermost `depth` agents with the answer `output`.
+    /// Ends the agents within the outermost `depth` with the answer `output`.
     pub(crate) fn agent_ended(&mut self, depth: usize, output: &AgentOutput) {
         self.live.depth = depth;
         self.live.resumed = self.live.resumed.min(depth);
@@ -199,7 +196,7 @@ impl Conversation {
         }
     }
 
-    /// Leaves the failed agents within the outermost `depth` agents. A later run continues them.
+    /// Leaves the failed agents within the outermost `depth`. A later run continues them.
     pub(crate) fn agent_failed(&mut self, depth: usize) {
         self.live.depth = depth;
         self.live.resumed = self.live.resumed.min(depth);
@@ -227,7 +224,7 @@ impl Conversation {
         TurnPath { node: self.node.clone(), run: self.state.runs, turn }
     }
 
-    /// Takes the unfinished conversation of the agent called at `position`.
+    /// Takes the unfinished conversation of an agent called at `position`.
     pub(crate) fn take_called(&mut self, position: usize) -> Option<State> {
         // Checked first: most turns call no agent, and building the key allocates.
         if self.state.children.is_empty() {
@@ -241,7 +238,7 @@ impl Conversation {
         !self.state.children.is_empty() && self.state.children.contains_key(&self.state.call_key(position))
     }
 
-    /// Puts back the unfinished conversation of the agent called at `position`.
+    /// Puts back the unfinished conversation of an agent called at `position`.
     pub(crate) fn return_called(&mut self, position: usize, called: State) {
         self.state.children.insert(self.state.call_key(position), called);
     }
@@ -277,8 +274,7 @@ impl Conversation {
         self.record(Entry::BranchBegan(index));
     }
 
-    /// Returns the conversation of the parallel agent at `index`: a copy of this one, with its unfinished
-    /// work.
+    /// Returns the conversation of a parallel agent: a copy of this one, with its unfinished work.
     pub(crate) fn branch(&mut self, index: usize) -> Self {
         let key = self.state.branch_key(index);
         let state = self.state.children.remove(&key).unwrap_or_default();
@@ -294,7 +290,7 @@ impl Conversation {
         }
     }
 
-    /// Puts back the conversation of the parallel agent at `index`, finished or not.
+    /// Puts back a parallel agent's conversation, finished or not.
     pub(crate) fn return_branch(&mut self, index: usize, mut branch: Self) {
         self.state.children.insert(self.state.branch_key(index), branch.take_state());
     }
@@ -313,7 +309,7 @@ impl Conversation {
     }
 }
 
-/// Checks that an agent can continue the work of an interrupted agent.
+/// Checks that an agent can continue an interrupted agent's work.
 fn check_team(frame: &Frame, agent: &str, members: &[String]) -> Result<(), String> {
     let was = &frame.agent;
     let change = if was != agent {

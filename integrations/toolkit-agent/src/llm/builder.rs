@@ -28,8 +28,8 @@ impl Agent {
 
 /// A builder of agents with a model, created by [`Agent::builder`].
 ///
-/// Callbacks run in the order of registration. If a `before` callback returns a response or a result, the
-/// model or the tool and later `before` callbacks are skipped.
+/// Callbacks run in the order of registration. A response or a result of a `before` callback skips the
+/// model or the tool, and later `before` callbacks.
 ///
 /// ```
 /// use toolkit_ai::prelude::*;
@@ -99,7 +99,7 @@ impl AgentBuilder {
         }
     }
 
-    /// Sets the instructions for the model, also known as the system prompt.
+    /// Sets the instructions for the model (the system prompt).
     #[doc(alias("preamble", "system_prompt"))]
     #[must_use]
     pub fn instructions(self, instructions: impl Into<String>) -> Self {
@@ -128,23 +128,23 @@ impl AgentBuilder {
     }
 
     /// Adds tools: a list such as `tools![add]`, a [`ToolRegistry`], an `Arc<ToolRegistry>`, or a live
-    /// registry. Two tools with the same name fail [`build`](Self::build). If a live registry later gets
-    /// such a tool, the tools added first keep their names.
+    /// registry. Two tools with the same name fail [`build`](Self::build); if a live registry gets one
+    /// later, the tool added first keeps the name.
     #[must_use]
     pub fn tools(mut self, tools: impl IntoRegistrySource) -> Self {
         self.sources.push(tools.into_registry_source());
         self
     }
 
-    /// Adds a [`Middleware`] around all tool calls, inside that of the [`dispatcher`](Self::dispatcher),
-    /// whichever is set first. The first one added is the outermost.
+    /// Adds a [`Middleware`] around all tool calls, always inside that of the
+    /// [`dispatcher`](Self::dispatcher). The first one is the outermost.
     #[must_use]
     pub fn middleware(mut self, middleware: impl Middleware) -> Self {
         self.middleware.push(middleware.boxed());
         self
     }
 
-    /// Adds a sub-agent. The model transfers the conversation to it with the tool `transfer_to_agent`.
+    /// Adds a sub-agent, a target of the tool `transfer_to_agent`.
     #[doc(alias("handoff", "handoffs", "transfer"))]
     #[must_use]
     pub fn sub_agent(mut self, agent: impl Into<Agent>) -> Self {
@@ -152,8 +152,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds another agent of the team, such as the parent, as a target of the tool `transfer_to_agent`. If
-    /// the team has no such agent, a transfer to it ends the run with
+    /// Adds another agent of the team, such as the parent, as a target of the tool `transfer_to_agent`. A
+    /// transfer to an agent outside the team ends the run with
     /// [`AgentError::UnknownAgent`](crate::AgentError::UnknownAgent).
     #[must_use]
     pub fn transfer_to(mut self, name: impl Into<String>, description: impl Into<String>) -> Self {
@@ -161,8 +161,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds a callback before each model call. It may change the request, or return a response to skip the
-    /// call.
+    /// Adds a callback before each model call. It may change the request, or skip the call by returning a
+    /// response.
     #[must_use]
     pub fn before_model(
         self,
@@ -176,7 +176,7 @@ impl AgentBuilder {
         })
     }
 
-    /// Adds an asynchronous callback before each model call. See [`before_model`](Self::before_model).
+    /// Adds an asynchronous [`before_model`](Self::before_model) callback.
     #[must_use]
     pub fn before_model_async<Fut>(
         mut self,
@@ -194,8 +194,7 @@ impl AgentBuilder {
 
     /// Adds a callback after each model call. Its response replaces that of the model.
     ///
-    /// With such a callback, tool calls start only after the complete response has arrived, even when
-    /// streaming.
+    /// Tool calls then start only after the complete response, even when streaming.
     #[must_use]
     pub fn after_model(
         self,
@@ -204,7 +203,7 @@ impl AgentBuilder {
         self.after_model_async(move |response| ready(callback(response)))
     }
 
-    /// Adds an asynchronous callback after each model call. See [`after_model`](Self::after_model).
+    /// Adds an asynchronous [`after_model`](Self::after_model) callback.
     #[must_use]
     pub fn after_model_async<Fut>(
         mut self,
@@ -220,8 +219,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds a callback before each tool call, inside all middleware. It may change the arguments, or return
-    /// a result to skip the tool and the `after_tool` callbacks.
+    /// Adds a callback before each tool call, inside all middleware. It may change the arguments, or skip
+    /// the tool and the `after_tool` callbacks by returning a result.
     #[must_use]
     pub fn before_tool(
         self,
@@ -230,7 +229,7 @@ impl AgentBuilder {
         self.tool_callbacks(|callbacks| callbacks.before(callback))
     }
 
-    /// Adds an asynchronous callback before each tool call. See [`before_tool`](Self::before_tool).
+    /// Adds an asynchronous [`before_tool`](Self::before_tool) callback.
     #[must_use]
     pub fn before_tool_async<Fut>(self, callback: impl Fn(ToolRequest) -> Fut + Send + Sync + 'static) -> Self
     where
@@ -239,7 +238,7 @@ impl AgentBuilder {
         self.tool_callbacks(|callbacks| callbacks.before_async(callback))
     }
 
-    /// Adds a callback after each successful tool call. Its result replaces the output of the tool.
+    /// Adds a callback after each successful tool call. Its result replaces the tool's output.
     #[must_use]
     pub fn after_tool(
         self,
@@ -248,7 +247,7 @@ impl AgentBuilder {
         self.tool_callbacks(|callbacks| callbacks.after(callback))
     }
 
-    /// Adds an asynchronous callback after each successful tool call. See [`after_tool`](Self::after_tool).
+    /// Adds an asynchronous [`after_tool`](Self::after_tool) callback.
     #[must_use]
     pub fn after_tool_async<Fut>(
         self,
@@ -265,9 +264,7 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds a [`Guardrail`]: a check of inputs, model calls, tool calls or answers.
-    ///
-    /// Guardrails see values as the callbacks have changed them.
+    /// Adds a [`Guardrail`], which sees values as the callbacks have changed them.
     #[must_use]
     pub fn guardrail(mut self, guardrail: Guardrail) -> Self {
         self.guardrails.push(guardrail);
@@ -277,9 +274,9 @@ impl AgentBuilder {
     /// Builds the agent.
     ///
     /// # Errors
-    /// [`BuildError`] if the tools are invalid, if two agents of the team have the same name, or if a rule
-    /// of [permissions](toolkit_core::middleware::Permissions#rules-without-tools) selects no tool. With
-    /// transfer targets, a tool named `transfer_to_agent` is invalid, too.
+    /// [`BuildError`] if a tool is invalid (with transfer targets, also one named `transfer_to_agent`), if
+    /// two agents of the team have the same name, or if a rule of
+    /// [permissions](toolkit_core::middleware::Permissions#rules-without-tools) selects no tool.
     pub fn build(self) -> Result<Agent, BuildError> {
         let mut settings = self.settings;
         let (guards, tool_guards) = Guards::new(self.guardrails, &settings.name, &mut settings.callbacks);
@@ -301,45 +298,43 @@ impl AgentBuilder {
 }
 
 setters! { AgentBuilder:
-    /// Sets the dispatcher for tool calls, with its own registry, limits, policies and middleware. It
-    /// replaces an earlier one. [`tools`](Self::tools) and [`middleware`](Self::middleware) add to it,
-    /// before or after this call.
+    /// Sets the dispatcher for tool calls, with its registry, limits, policies and middleware.
+    /// [`tools`](Self::tools) and [`middleware`](Self::middleware) add to it, before or after this call.
     dispatcher(dispatcher: Dispatcher) = Some(dispatcher);
 }
 
 setters! { AgentBuilder.settings:
     /// Sets the name of the agent. Default: `agent`.
     name(name: impl Into<String>) = name.into();
-    /// Sets the description of the agent, shown to the models of other agents.
+    /// Sets the description for the models of other agents.
     description(description: impl Into<String>) = description.into();
     /// Sets the tool choice and other settings for tool use. With `parallel: Some(false)`, only the first
-    /// call of a message runs, even if the provider ignores the setting, and the model is told about the
+    /// call of a message runs, even if the provider ignores the setting; the model is told about the
     /// others.
     tool_config(tool_config: impl Into<ToolConfig>) = tool_config.into();
     /// Sets the options for the model's answers, such as the temperature.
     options(options: impl Into<Arc<ModelOptions>>) = options.into();
-    /// Sets the [`Limits`] of a run started with this agent, and of this agent's work in another agent's
-    /// run.
+    /// Sets the [`Limits`] of a run of this agent, and of its work in another agent's run.
     limits(limits: Limits) = limits;
     /// Sets the retries of failed model calls.
     retry(retry: ModelRetry) = retry;
-    /// Sets the price of tokens, for the cost of a run.
+    /// Sets the price of tokens.
     price(price: Price) = price;
     /// Sets the session key that stores each answer.
     output_key(output_key: impl Into<String>) = Some(output_key.into());
-    /// Sets the maximum number of messages sent to the model. The latest are sent, beginning with a user
-    /// message. The latest user message and all after it are always sent.
+    /// Sets the maximum number of messages sent to the model: the latest, beginning with a user message.
+    /// The latest user message and all after it are always sent.
     history_limit(history_limit: usize) = Some(history_limit);
-    /// Sets the compaction of conversations that exceed the model's context window. By default, all
-    /// messages are sent, and the run fails if they are too long.
+    /// Sets the compaction of conversations that exceed the model's context window. By default, the run
+    /// fails if they are too long.
     compaction(compaction: Compaction) = Some(compaction);
-    /// Sets whether responses are streamed, so that tool calls start before the response is complete.
-    /// Otherwise, the text of a response is one [event](crate::RunEvent::Text). Default: `true`.
+    /// Sets whether responses are streamed, so that tool calls start before their end. Otherwise, the text
+    /// of a response is one [event](crate::RunEvent::Text). Default: `true`.
     streaming(streaming: bool) = streaming;
     /// Sets whether [text events](crate::RunEvent::Text) wait until guardrails have checked the text. With
     /// `false`, listeners may receive text that is blocked afterwards. Reasoning and calls of the
-    /// provider's tools wait only if they follow such a text, or if the agent has a guardrail for
-    /// responses. That guardrail may change tool calls, so their pieces have no events.
+    /// provider's tools wait only after such text, or if the agent has a guardrail for responses. As that
+    /// may change tool calls, their pieces then have no events.
     ///
     /// Default: `true` if the agent has a [`Guardrail`] for responses or answers.
     hold_text(hold_text: bool) = Some(hold_text);

@@ -13,12 +13,12 @@ use std::sync::{Arc, Mutex, Weak};
 use tokio::sync::Mutex as AsyncMutex;
 use toolkit_core::context::{SessionDelta, SessionMap};
 
-/// The conversations of a program, saved in a [`ConversationStore`](crate::session::ConversationStore).
-/// Clones share the conversations.
+/// The conversations of a program in a [`ConversationStore`](crate::session::ConversationStore). Clones
+/// share them.
 ///
 /// Open conversations of a user share the session values with the key prefix `user:`, and all open
 /// conversations those with `app:`. Saving a conversation also saves the changed values, each key
-/// separately, so programs that change different keys do not overwrite each other. If two runs use the same
+/// separately, so programs that change different keys do not overwrite each other. If two runs use one
 /// conversation at the same time, the first save wins, and the other run ends with an
 /// [error](StoreError::is_conflict).
 ///
@@ -53,7 +53,7 @@ pub(super) struct SessionsInner {
 /// The sessions to which a conversation belongs.
 pub(super) struct Lease {
     pub(super) sessions: Sessions,
-    /// The session values of the user, if the conversation was opened from these sessions.
+    /// The user's session values, if these sessions have opened the conversation.
     pub(super) user: Option<Arc<SharedState>>,
 }
 
@@ -62,7 +62,7 @@ pub(super) fn lease(conversation: &Conversation) -> Option<&Lease> {
 }
 
 impl Sessions {
-    /// Creates sessions with their conversations in `store`.
+    /// Creates sessions in `store`.
     #[must_use]
     pub fn new(store: impl ConversationStore) -> Self {
         let inner =
@@ -70,7 +70,7 @@ impl Sessions {
         Self { inner: Arc::new(inner), error_details: false }
     }
 
-    /// Returns the conversations of a user. The id may be any text, even empty.
+    /// Returns the conversations of a user, whose id may be empty.
     #[must_use]
     pub fn user(&self, user: impl Into<String>) -> UserSessions {
         UserSessions { sessions: self.clone(), user: user.into() }
@@ -94,7 +94,7 @@ impl Sessions {
         Ok(conversation)
     }
 
-    /// Loads a conversation without its shared session values, or `None` if the store does not contain it.
+    /// Loads a conversation without its shared session values, if the store contains it.
     pub(crate) async fn read(&self, key: ConversationKey<'_>) -> Result<Option<Conversation>, StoreError> {
         let Some(log) = self.inner.store.load(key).await? else { return Ok(None) };
         let read = Conversation::read(key.id, &log.entries, self.store_id(), log.version);
@@ -103,7 +103,6 @@ impl Sessions {
         read.map(Some).map_err(failed)
     }
 
-    /// Returns the session values with the prefix `user:`, shared by the user's open conversations.
     fn values_of(&self, user: &str) -> Arc<SharedState> {
         let mut users = lock(&self.inner.users);
         if let Some(shared) = users.get(user).and_then(Weak::upgrade) {
@@ -115,14 +114,14 @@ impl Sessions {
         shared
     }
 
-    /// Saves the changes of a conversation since its last save, and if [`open`](SavedConversation::open)
-    /// has returned it, the changed session values of the user and the application.
+    /// Saves the changes of a conversation since its last save, and after
+    /// [`open`](SavedConversation::open), the changed session values of the user and the application.
     ///
-    /// A conversation that was not opened from these sessions is saved as a new one, and later runs save
-    /// it, too. This is a conflict if the store already contains a conversation with the same user and id.
+    /// Another conversation is saved as a new one, and later runs save it, too. This is a conflict if the
+    /// user already has a conversation with this id.
     ///
-    /// Values that are nested too deeply to be read again are refused: the conversation is not saved if it
-    /// contains one. Such a value of the user or the application is replaced by the last saved one.
+    /// Values that are nested too deeply to be read again are refused: a conversation that contains one is
+    /// not saved, and such a value of the user or the application is reset.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be written. [`is_conflict`](StoreError::is_conflict) is `true` if
@@ -133,9 +132,8 @@ impl Sessions {
         self.journal(conversation).save(values, move || spent).await.finish().await
     }
 
-    /// Saves the conversation, and deletes from the store what it no longer contains. Until then, the log
-    /// keeps all that was ever part of it: blocked inputs, answers that guardrails have replaced, and
-    /// messages removed by [`keep_latest`](Conversation::keep_latest).
+    /// Saves the conversation, and deletes from its log what it no longer contains: blocked inputs,
+    /// replaced answers, and messages removed by [`keep_latest`](Conversation::keep_latest).
     ///
     /// ```
     /// use toolkit_ai::agent::Sessions;
@@ -162,12 +160,12 @@ impl Sessions {
 }
 
 setters! { Sessions:
-    /// Sets whether opened conversations store the [details](toolkit_core::ToolError::details) of errors.
-    /// See [`Conversation::with_error_details`].
+    /// Sets whether conversations store the [details](toolkit_core::ToolError::details) of errors. See
+    /// [`Conversation::with_error_details`].
     with_error_details(error_details: bool) = error_details;
 }
 
-/// Creates sessions that are only in memory.
+/// Creates sessions in memory.
 impl Default for Sessions {
     fn default() -> Self {
         Self::new(MemoryStore::new())
@@ -184,7 +182,7 @@ pub struct UserSessions {
 }
 
 impl UserSessions {
-    /// Returns the conversation with this id. A run [opens](SavedConversation::open) it.
+    /// Returns the conversation with this id, without [opening](SavedConversation::open) it.
     #[must_use]
     pub fn conversation(&self, id: impl Into<String>) -> SavedConversation {
         SavedConversation { sessions: self.sessions.clone(), user: self.user.clone(), id: id.into() }
@@ -199,7 +197,7 @@ impl UserSessions {
     }
 }
 
-/// A conversation in the store of [`Sessions`], as a [place](crate::Place) of runs.
+/// A conversation of [`Sessions`], as a [place](crate::Place) of runs.
 ///
 /// ```
 /// use toolkit_ai::agent::{Agent, Sessions};
@@ -235,7 +233,7 @@ impl SavedConversation {
         self.sessions.open(self.key()).await
     }
 
-    /// Ends the unfinished run of the conversation without an answer. See [`Conversation::abandon`].
+    /// Ends the unfinished run. See [`Conversation::abandon`].
     ///
     /// # Errors
     /// [`StoreError`] if the conversation cannot be read or saved.
@@ -254,7 +252,7 @@ impl SavedConversation {
     }
 }
 
-/// The session values of a user or of the application, shared by all open conversations in this scope.
+/// The session values of a user or of the application, shared by all its open conversations.
 #[derive(Debug, Default)]
 pub(super) struct SharedState {
     values: SessionMap,
@@ -279,8 +277,7 @@ impl SharedState {
         Ok(())
     }
 
-    /// Saves the values changed since the last load or save. Values nested too deeply are reset and cause
-    /// an error.
+    /// Saves the values changed since then. Values nested too deeply are reset and cause an error.
     pub(super) async fn save(&self, store: &dyn DynStore, scope: StateScope<'_>) -> Result<(), StoreError> {
         let mut stored = self.stored.lock().await;
         let values = self.values.snapshot();

@@ -8,15 +8,15 @@ use std::fmt;
 use std::time::SystemTime;
 use toolkit_core::context::SessionDelta;
 
-/// A store for conversations, and for the session values of users and the application.
+/// A store of conversations, and of session values of users and the application.
 ///
-/// Each conversation belongs to a user. Two users may have conversations with the same id. Programs use a
-/// store through [`Sessions`](crate::Sessions). Implement this trait to use another database; its functions
-/// may be `async fn`.
+/// Each user has separate conversations and ids. Programs use a store through
+/// [`Sessions`](crate::Sessions). Implement this trait for another database; its functions may be `async
+/// fn`.
 ///
 /// All functions obey these rules:
 ///
-/// - Their futures may be dropped at any time, and they do not block the threads of the runtime.
+/// - Their futures may be dropped at any time, and do not block the runtime's threads.
 /// - An answer means that the change is safe.
 /// - After an error that is no [conflict](StoreError::conflict), the entry is not in the log, or the next
 ///   append at the old version is a conflict.
@@ -84,12 +84,11 @@ pub trait ConversationStore: Send + Sync + 'static {
         key: ConversationKey<'_>,
     ) -> impl Future<Output = Result<Option<ConversationLog>, StoreError>> + Send;
 
-    /// Appends an entry, which is one line of text, to the log of a conversation. Returns the new version
-    /// of the log.
+    /// Appends an entry, one line of text, to the log of a conversation. Returns the new version.
     ///
-    /// `version` is the version that the log must have, or 0 to create the log. It is compared and the
-    /// entry is written in one step: of two writers with the same version, one gets a conflict. After a
-    /// crash, the log contains the whole entry or nothing of it.
+    /// The log must have `version`, or 0 creates it. The version is compared and the entry written in one
+    /// step: of two writers with the same version, one gets a conflict. After a crash, the log has the
+    /// whole entry or nothing of it.
     ///
     /// # Errors
     /// [`StoreError::conflict`] if the log has another version, because another program or task has
@@ -102,11 +101,10 @@ pub trait ConversationStore: Send + Sync + 'static {
         entry: &str,
     ) -> impl Future<Output = Result<u64, StoreError>> + Send;
 
-    /// Replaces all entries of a log by one, and returns the new version of the log. Programs erase content
-    /// with this method.
+    /// Replaces all entries of a log by one, to erase content. Returns the new version.
     ///
-    /// `version` is the version that the log must have, or 0 to create the log. After a crash, the log
-    /// contains either all old entries or only the new one.
+    /// The log must have `version`, or 0 creates it. After a crash, the log has either all old entries or
+    /// only the new one.
     ///
     /// # Errors
     /// As those of [`append`](Self::append).
@@ -129,7 +127,7 @@ pub trait ConversationStore: Send + Sync + 'static {
     /// [`StoreError`] if the conversation cannot be deleted.
     fn delete(&self, key: ConversationKey<'_>) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
-    /// Loads the session values of a user or of the application. The keys have no prefix `user:` or `app:`.
+    /// Loads the session values of a user or of the application, without key prefixes.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be read.
@@ -139,7 +137,7 @@ pub trait ConversationStore: Send + Sync + 'static {
     ) -> impl Future<Output = Result<BTreeMap<String, Value>, StoreError>> + Send;
 
     /// Applies `changes` to the session values of a user or of the application. `None` removes a key; other
-    /// keys keep their values.
+    /// keys stay.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be written.
@@ -150,14 +148,14 @@ pub trait ConversationStore: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
 
-/// The key of a conversation in a store: its user and its id.
+/// The key of a conversation: its user and its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(
     clippy::exhaustive_structs,
     reason = "made with the names of its fields, so that they cannot be swapped"
 )]
 pub struct ConversationKey<'a> {
-    /// The id of the user. It may be empty.
+    /// The id of the user, possibly empty.
     pub user: &'a str,
     /// The id of the conversation.
     pub id: &'a str,
@@ -169,8 +167,8 @@ pub struct ConversationKey<'a> {
 pub struct ConversationLog {
     /// The entries, the oldest first.
     pub entries: Vec<String>,
-    /// The version of the log: greater than 0, and changed by each entry. A log that is replaced, or
-    /// deleted and created again, never gets an earlier version.
+    /// The version: greater than 0, and changed by each entry. A log that is replaced, or deleted and
+    /// created again, never gets an earlier one.
     pub version: u64,
 }
 
@@ -193,7 +191,7 @@ pub struct ConversationInfo {
 }
 
 impl ConversationInfo {
-    /// Creates an entry for a list of conversations.
+    /// Creates an entry of a list.
     #[must_use]
     pub fn new(id: impl Into<String>, saved_at: SystemTime) -> Self {
         Self { id: id.into(), saved_at }
@@ -230,8 +228,7 @@ impl StoreError {
         Self { message: message.to_string(), is_conflict: false }
     }
 
-    /// Creates the error for a save that is refused, because another program or task has saved the
-    /// conversation before.
+    /// Creates the error of a save after another program or task has saved the conversation.
     #[must_use]
     pub fn conflict(id: &str) -> Self {
         let message = format!(
@@ -240,8 +237,7 @@ impl StoreError {
         Self { message, is_conflict: true }
     }
 
-    /// Returns whether the save was refused, because another program or task saved the conversation after
-    /// it was loaded.
+    /// Returns whether another program or task saved the conversation after it was loaded.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
         self.is_conflict
