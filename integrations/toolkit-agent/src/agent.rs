@@ -59,16 +59,14 @@ pub trait RunAgent: Send + Sync + 'static {
         &[]
     }
 
-    /// Returns whether a run can only be resumed with the same sub-agents, because their order shows the
-    /// place in the run. Default: `false`.
+    /// Returns whether only the same sub-agents, in the same order, can resume a run. Default: `false`.
     fn is_team(&self) -> bool {
         false
     }
 
-    /// Returns the limits of a run that the program starts with this agent.
-    ///
-    /// [`RunRequest::limits`](crate::RunRequest::limits) overrides them. In a run started by another agent,
-    /// they limit only the work of this agent.
+    /// Returns the limits of a run that the program starts with this agent, unless
+    /// [`RunRequest::limits`](crate::RunRequest::limits) overrides them. In another agent's run, they limit
+    /// only this agent's work.
     fn limits(&self) -> Limits {
         Limits::default()
     }
@@ -169,8 +167,7 @@ impl Agent {
         self.0.limits()
     }
 
-    /// Returns the limits for the agent's work in a run that another agent has started. `None` for the
-    /// default limits.
+    /// Returns the limits for work in another agent's run. `None` for the default limits.
     pub(crate) fn own_limits(&self) -> Option<Limits> {
         let limits = self.limits();
         if limits == Limits::default() { None } else { Some(limits) }
@@ -191,8 +188,8 @@ impl Agent {
         self.sub_agents().iter().find_map(|agent| agent.find(name))
     }
 
-    /// Answers the conversation as a part of `run`, with the limits and the listener of `run`. The agent's
-    /// own [limits](Limits) apply as well.
+    /// Answers the conversation as a part of `run`, with its limits and listener, and the agent's own
+    /// [limits](Limits).
     ///
     /// # Errors
     /// [`AgentError`] if the agent has no answer.

@@ -8,7 +8,6 @@ use toolkit_llm::model::answer::AnswerFormat;
 /// The [finish reason](FinishReason::Other) of an answer that replaces a value blocked by a guardrail.
 pub(crate) const BLOCKED: &str = "blocked";
 
-/// Returns whether the answer replaces a value that a guardrail has blocked.
 pub(crate) fn is_blocked(finish: &FinishReason) -> bool {
     matches!(finish, FinishReason::Other(reason) if reason == BLOCKED)
 }
@@ -21,7 +20,7 @@ pub(crate) struct AnswerSource {
     pub(crate) tool: String,
 }
 
-/// The final answer that a run is expected to give, shared by the agents that may give it.
+/// The expected answer, shared by the agents that may give it.
 #[derive(Debug)]
 pub(crate) struct ExpectedAnswer {
     pub(crate) format: Arc<AnswerFormat>,

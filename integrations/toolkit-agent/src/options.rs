@@ -8,10 +8,10 @@ use toolkit_core::{CancellationToken, RunContext};
 /// The collected options of a run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RunOptions {
-    /// `None`: those of the agent.
+    /// `None` means the agent's limits.
     pub(crate) limits: Option<Limits>,
     pub(crate) cancellation: CancellationToken,
-    /// `None`: a new id.
+    /// `None` means a new id.
     pub(crate) invocation_id: Option<String>,
     /// Whether spans contain the messages of model calls.
     pub(crate) traced_messages: bool,

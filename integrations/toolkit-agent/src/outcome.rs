@@ -37,11 +37,11 @@ use serde::Serialize;
 pub enum Outcome<A = RunOutput> {
     /// The agent has answered.
     Answered(A),
-    /// Calls wait for decisions or results from the program.
+    /// Calls wait for the program.
     Waiting(Waiting),
 }
 
-/// Calls that wait for decisions or results from the program. The conversation contains them, also when
+/// Calls that wait for decisions or results from the program. The conversation contains them, even when
 /// saved. [`Agent::resume`](crate::Agent::resume) continues the run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]

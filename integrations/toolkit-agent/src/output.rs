@@ -35,7 +35,7 @@ impl AgentOutput {
     }
 }
 
-/// The output of a run, including the part before an interruption that was [resumed](crate::Agent::resume).
+/// The output of a run, including the part before an interruption.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
@@ -58,11 +58,11 @@ pub struct RunOutput {
     pub model_calls: u32,
     /// The number of tool calls.
     pub tool_calls: u32,
-    /// The messages that the run has added, also before an interruption.
+    /// The messages that the run has added, even before an interruption.
     pub messages: Messages,
 }
 
-/// The tokens, the cost and the numbers of calls of a run, also before an interruption.
+/// What a run has used, even before an interruption.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Spent {

@@ -10,8 +10,8 @@ use toolkit_core::{IntoToolOutput, ToolCall, ToolError, ToolOutput};
 #[non_exhaustive]
 pub struct PendingCall {
     /// The key of the call in [`Decisions`], unique in the conversation: the numbers of its run, its turn
-    /// and the call, as in `1.2.0`. A call made inside an agent called as a tool begins with the key of the
-    /// enclosing call and `/`. A call made by a parallel agent begins with `b` and the number of the agent.
+    /// and the call, as in `1.2.0`. Inside an agent called as a tool, the key of the enclosing call and `/`
+    /// come first; for a parallel agent, `b` and its number.
     pub id: String,
     /// The agent that made the call.
     pub agent: String,
@@ -52,8 +52,8 @@ impl Decision {
         matches!(self, Self::Approve | Self::ApproveForSession | Self::Change(_))
     }
 
-    /// Converts the decision into the result of a call that does not run. A decision to run it becomes the
-    /// error of a cancelled call.
+    /// Converts the decision into the result of a call that does not run. A decision to run it becomes a
+    /// cancellation error.
     pub(crate) fn into_outcome(self, tool: &str) -> Result<ToolOutput, ToolError> {
         match self {
             Self::Deny(reason) => Err(ToolError::denied(tool, &reason)),
@@ -68,7 +68,7 @@ impl Decision {
 
 /// Decisions about pending calls, by their [id](PendingCall::id).
 ///
-/// In JSON, they are an object, which a web service can read from the body of a request.
+/// In JSON, they are an object.
 ///
 /// ```
 /// use toolkit_ai::agent::{Decision, Decisions};
@@ -108,8 +108,7 @@ impl Decisions {
         self.with(id, Decision::Deny(reason.into()))
     }
 
-    /// Adds the result of a call that does not run. A string becomes its text; the model reads any other
-    /// value as JSON.
+    /// Adds the result of a call, as [`Decision::Answer`] does.
     #[must_use]
     pub fn answer(self, id: impl Into<String>, answer: impl Into<serde_json::Value>) -> Self {
         self.with(id, Decision::Answer(answer.into()))
@@ -133,8 +132,7 @@ impl Decisions {
         self.0.range(prefix.clone()..).next().is_some_and(|(id, _)| id.starts_with(&prefix))
     }
 
-    /// Checks that each decision is about a pending call, and that only calls waiting for approval are
-    /// approved.
+    /// Checks that the decisions fit the pending calls.
     pub(crate) fn check(&self, pending: &[PendingCall]) -> Result<(), String> {
         let calls: HashMap<&str, &PendingCall> =
             pending.iter().map(|call| (call.id.as_str(), call)).collect();

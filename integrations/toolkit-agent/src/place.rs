@@ -12,8 +12,8 @@ use std::ops::{Deref, DerefMut};
 /// | `sessions.user("ada").conversation("1")` | opens the saved conversation, or creates it, and saves it |
 ///
 /// A conversation is saved after the input, before each tool call, after each result while other calls run,
-/// after each turn, and at the end, each time with those of agents called as tools and of parallel agents.
-/// After a crash, [`Agent::resume`](crate::Agent::resume) continues from the last save.
+/// after each turn, and at the end, together with those of called and parallel agents. After a crash,
+/// [`Agent::resume`](crate::Agent::resume) continues from the last save.
 #[derive(Debug, Default)]
 pub struct Place<'a>(Given<'a>);
 
@@ -53,7 +53,6 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The conversation in which a run works.
 #[allow(clippy::large_enum_variant, reason = "it is a part of the future of a run, which is boxed")]
 pub(crate) enum Opened<'a> {
     Own(Conversation),

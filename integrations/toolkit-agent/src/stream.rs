@@ -90,7 +90,6 @@ impl Stream for RunStream<'_> {
     }
 }
 
-/// Returns the last item of the stream.
 fn last(result: Result<RunOutput, RunError>) -> Result<RunEvent, RunError> {
     match result {
         Ok(output) => Ok(RunEvent::Finished { output: Box::new(output) }),

@@ -44,7 +44,7 @@ impl Default for Form {
 /// In a team, only the agent that gave an invalid answer is asked again. A
 /// [`ParallelAgent`](crate::team::ParallelAgent) and a custom [`RunAgent`](crate::RunAgent) run again as a
 /// whole, without tools. Of a [`SequentialAgent`](crate::team::SequentialAgent) or
-/// [`LoopAgent`](crate::team::LoopAgent) in them, only the last agent then runs, once.
+/// [`LoopAgent`](crate::team::LoopAgent), only the last agent runs in a repetition, once.
 ///
 /// ```
 /// use toolkit_ai::agent::Agent;

@@ -42,8 +42,8 @@ impl ExpectedCall {
 
 /// How an agent's calls are compared with the expected ones.
 ///
-/// Two calls are equal if they mean the same to the tool: the order of members, the spelling of numbers,
-/// aliases, default values and coerced near misses do not matter.
+/// Calls that mean the same to the tool are equal, whatever the order of members, the spelling of numbers,
+/// aliases, default values and coerced near misses.
 ///
 /// Calls that have not [reached their tool](super::CalledTool::reached_tool) are ignored, so a model may
 /// correct itself.
@@ -81,8 +81,8 @@ pub(crate) fn compare_calls(
     let is_ordered = matches!(how, CallMatch::Sequence | CallMatch::Subsequence);
     let is_complete = matches!(how, CallMatch::Set | CallMatch::Sequence);
     let mut left: Vec<&ComparableCall> = actual.iter().collect();
-    // In any order, match expected calls with arguments first. Otherwise, one that accepts any arguments
-    // could take their place.
+    // In any order, match expected calls with arguments first, or one that accepts any could take their
+    // place.
     let mut wanted: Vec<&ComparableCall> = expected.iter().collect();
     if !is_ordered {
         wanted.sort_by_key(|(_, arguments)| arguments.is_none());

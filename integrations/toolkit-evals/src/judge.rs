@@ -21,8 +21,8 @@ const CRITERIA: &str = "The answer is correct, complete, and agrees with the res
 
 /// A scorer that asks a model whether an answer meets its task's criteria.
 ///
-/// The model sees the question, the tool calls with their results, the answer and the criteria. It returns
-/// a reason and a decision as structured output, and is asked again after an invalid output.
+/// The model reads the question, the tool calls with their results, the answer and the criteria, and
+/// returns a reason and a decision as structured output.
 ///
 /// A task without [criteria](Task::criteria) has those of [`with_criteria`](Self::with_criteria).
 ///

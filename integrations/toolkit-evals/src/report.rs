@@ -10,9 +10,8 @@ use toolkit_llm::Usage;
 
 /// The trials of an eval, with a summary for each model.
 ///
-/// `Display` writes Markdown: a table of the models, a table of the tasks, and the reasons of all failures.
-/// If no trial has run, it writes the [problems](Self::problems). `Serialize` writes the summaries and the
-/// complete trials.
+/// `Display` writes Markdown: tables of the models and the tasks, and the reasons of all failures, or the
+/// [problems](Self::problems) if no trial has run.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Report {
@@ -23,7 +22,7 @@ pub struct Report {
     /// Why the [file of trials](crate::Eval::trials_file) lacks a trial of this report, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_error: Option<String>,
-    /// Why no trial has run, such as two models with the same name. Otherwise empty.
+    /// Why no trial has run, such as two models with the same name, or empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
 }
@@ -39,7 +38,7 @@ pub struct TrialReport {
     pub model: String,
     /// The number of the repetition, from 1.
     pub repetition: u32,
-    /// The scores for the task's expectations, then one from each scorer of the eval.
+    /// The scores for the task's expectations, then one from each scorer.
     pub scores: Vec<Score>,
     /// The error of the run or of a scorer.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,12 +47,12 @@ pub struct TrialReport {
     pub model_calls: u32,
     /// The tokens of all model calls, even if the run failed.
     pub usage: Usage,
-    /// The tokens of the scorers, even of failed ones. `usage` and `cost` do not include them.
+    /// The tokens of the scorers, even of failed ones. `usage` and `cost` exclude them.
     #[serde(skip_serializing_if = "Usage::is_empty")]
     pub scorer_usage: Usage,
     /// The cost of the tokens, 0 without a price.
     pub cost: f64,
-    /// The time for building and running the agent, without scoring. In JSON, seconds.
+    /// The time for building and running the agent. In JSON, seconds.
     #[serde(rename = "seconds", serialize_with = "seconds", deserialize_with = "duration")]
     pub duration: Duration,
     /// The messages and tool calls of the trial.

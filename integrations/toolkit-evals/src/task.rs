@@ -15,8 +15,8 @@ const OPTIONAL_MEMBERS: [&str; 4] = ["calls", "call_match", "answer", "criteria"
 
 /// A question for an agent, with its expected tool calls and answer.
 ///
-/// To be solved, a task needs an expectation or a [scorer](crate::Scorer) of the eval. If any run without
-/// an error will do, add `.with_check(|_| true)`.
+/// A solved task needs an expectation or a [scorer](crate::Scorer). If any run without an error will do,
+/// add `.with_check(|_| true)`.
 ///
 /// ```
 /// use serde_json::json;
@@ -34,7 +34,7 @@ pub struct Task {
     pub id: String,
     /// The question for the agent.
     pub question: String,
-    /// The expected tool calls. `None`: not scored. An empty list: no call is expected.
+    /// The expected tool calls. `None` leaves them unscored, and an empty list expects no call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<Vec<ExpectedCall>>,
     /// How the agent's calls are compared with the expected ones.
@@ -87,7 +87,7 @@ impl Task {
         self
     }
 
-    /// Sets the expected calls. An empty list means that none is expected.
+    /// Sets the expected calls. An empty list expects none.
     #[must_use]
     pub fn with_calls(mut self, calls: impl IntoIterator<Item = ExpectedCall>) -> Self {
         self.calls = Some(calls.into_iter().collect());
@@ -108,8 +108,8 @@ impl Task {
         self
     }
 
-    /// Sets the criteria of a good answer, in words, for a [`Judge`](super::Judge). They need a scorer in
-    /// the eval.
+    /// Sets the criteria of a good answer, in words, for a [`Judge`](super::Judge) or another scorer of the
+    /// eval.
     #[must_use]
     pub fn with_criteria(mut self, criteria: impl Into<String>) -> Self {
         self.criteria = Some(criteria.into());
@@ -122,8 +122,8 @@ impl Task {
         self.with_answer(ExpectedAnswer::Contains(parts.into_iter().map(Into::into).collect()))
     }
 
-    /// Sets a function to score the transcript. It returns a [`Score`], a `bool` (whether the trial
-    /// passes), or a `Result` with the reason of a failure.
+    /// Sets a function to score the transcript. It returns a [`Score`], whether the trial passes, or a
+    /// `Result` with the reason of a failure.
     #[must_use]
     pub fn with_check<S: Into<Score>>(
         mut self,
@@ -160,7 +160,7 @@ impl Task {
         Ok(tasks)
     }
 
-    /// Returns a member of the data that looks like a misspelled member of a task, and that member. A name
+    /// Returns a member of the data that looks like a misspelled member of a task, and the latter. A name
     /// that only contains one, such as `answer_language`, is data.
     fn misspelled(&self) -> Option<(&str, &'static str)> {
         for member in self.data.keys() {

@@ -18,12 +18,11 @@ pub struct Transcript {
     pub answer: String,
     /// Why the model stopped.
     pub finish: FinishReason,
-    /// The tool calls in the messages, in order. Calls inside an agent called as a tool are in no message,
-    /// so they are not included.
+    /// The tool calls in the messages, in order, without those inside an agent called as a tool.
     pub calls: Vec<CalledTool>,
     /// All messages, including the question.
     pub messages: Vec<Message>,
-    /// The tool registries of the requests, without repetitions, in order.
+    /// The tool registries of the requests, without repetitions.
     #[serde(skip)]
     tools: Vec<Arc<ToolRegistry>>,
 }
@@ -42,16 +41,16 @@ pub struct CalledTool {
     /// The text of the result.
     pub result: String,
     /// Whether the dispatcher accepted the call for its tool: `false` for unknown or disabled tools,
-    /// invalid arguments, and calls without a result. `true` for calls denied by permissions or refused by
-    /// a limit.
+    /// invalid arguments, and missing results. `true` for calls denied by permissions or refused by a
+    /// limit.
     pub reached_tool: bool,
     #[serde(skip)]
     pub(crate) comparable: ComparableCall,
 }
 
 impl Transcript {
-    /// Creates a transcript of a conversation that no eval has run. The answer is the text of the last
-    /// message if the model wrote it, and empty otherwise.
+    /// Creates a transcript of any conversation. The answer is the text of the last message if the model
+    /// wrote it, and empty otherwise.
     ///
     /// `tools` is the agent's registry, for comparing calls by their meaning.
     ///
@@ -156,9 +155,9 @@ fn comparable_of(request: &ToolRequest) -> Option<ComparableCall> {
 }
 
 /// Returns the tool's own name and the canonical arguments of a call. `None` if the registry has no such
-/// tool, or if the call has none, for example because its arguments are not a JSON object.
+/// tool, or if the arguments have no canonical form.
 ///
-/// Only middleware can read canonical arguments. The call therefore passes through a dispatcher whose only
+/// Only middleware can read canonical arguments, so the call passes through a dispatcher whose only
 /// middleware reads them and does not run the tool.
 async fn canonical(tools: Arc<ToolRegistry>, name: &str, arguments: &str) -> Option<ComparableCall> {
     let found = Arc::new(Mutex::new(None));

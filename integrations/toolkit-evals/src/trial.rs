@@ -24,8 +24,7 @@ pub struct Trial {
     pub task: Arc<Task>,
     /// The name of the model.
     pub model_name: Arc<str>,
-    /// The trial's model, to pass to [`Agent::builder`]. The eval compares calls by the tools in its
-    /// requests.
+    /// The model, to pass to [`Agent::builder`]. The eval compares calls by the tools in its requests.
     pub model: BoxModel,
     /// The number of the repetition, from 1.
     pub repetition: u32,

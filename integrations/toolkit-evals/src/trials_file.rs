@@ -13,14 +13,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use toolkit_core::__private::lock;
 
-/// A trial as it is written: one line of JSON.
 #[derive(Serialize)]
 struct WrittenLine<'a> {
     task: &'a Task,
     trial: &'a TrialReport,
 }
 
-/// A trial as it is read.
 #[derive(Deserialize)]
 struct ReadLine {
     task: Value,

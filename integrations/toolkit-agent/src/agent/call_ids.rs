@@ -5,14 +5,13 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use toolkit_core::CallId;
 
-/// The ids of a turn's calls for their tools, approvals and limits: the provider's ids, made distinct,
-/// because some providers repeat one in a message. The conversation keeps the provider's ids, and tells
-/// calls apart by index.
+/// The ids of a turn's calls for tools, approvals and limits: the provider's ids, made distinct, because
+/// some providers repeat one in a message. The conversation keeps the originals, and tells calls apart by
+/// index.
 #[derive(Debug, Default)]
 pub(crate) struct CallIds {
     /// The first call's id, because most turns have one call.
     first: Option<CallId>,
-    /// The other ids, with their indexes.
     others: HashMap<CallId, usize, RandomState>,
 }
 
@@ -37,7 +36,6 @@ impl CallIds {
         }
     }
 
-    /// Returns the index of the call with this id.
     pub(crate) fn position(&self, id: &CallId) -> Option<usize> {
         if self.first.as_ref() == Some(id) { Some(0) } else { self.others.get(id).copied() }
     }

@@ -52,8 +52,8 @@ impl Billing for Caller {
     }
 }
 
-/// The tokens reported by a running model call. They count at once, even if the process dies. If this is
-/// dropped before the call has ended, they are all that the call has cost.
+/// The tokens reported by a running model call. They count at once, in case the process dies, and for good
+/// if this is dropped before the call has ended.
 pub(crate) struct Reported {
     caller: Arc<Caller>,
     usage: Usage,
@@ -73,7 +73,7 @@ impl Reported {
         self.caller.run.0.budget.report(before, usage, &self.caller.price);
     }
 
-    /// Counts the answer's tokens in place of the reported ones.
+    /// Counts the answer's tokens instead.
     pub(crate) fn answered(&mut self, response: &ModelResponse) {
         if response.usage.is_empty() && response.paid.is_none() && self.usage.is_empty() {
             self.caller.run.0.budget.miss_usage();
@@ -81,7 +81,7 @@ impl Reported {
         self.end(response.billed());
     }
 
-    /// Counts the call's tokens in place of the reported ones.
+    /// Counts the call's tokens instead.
     pub(crate) fn end(&mut self, bill: Bill) {
         let reported = std::mem::take(&mut self.usage);
         if !bill.is_empty() || !reported.is_empty() {
@@ -123,7 +123,6 @@ pub(crate) struct Called {
 
 /// A call on which an agent works now.
 pub(crate) struct OpenCall {
-    /// The index of the call in the turn.
     pub(crate) position: usize,
     pub(crate) conversation: Conversation,
     pub(crate) is_unfinished: bool,
@@ -140,13 +139,11 @@ impl CalledAgents {
         lock(&self.0).ids.add(given)
     }
 
-    /// Returns a call's key in the log.
     pub(crate) fn key(&self, call_id: &CallId) -> Option<String> {
         let called = &mut *lock(&self.0);
         called.ids.position(call_id).map(|position| called.turn.call(position))
     }
 
-    /// Adds the unfinished conversation of an agent that is called again.
     pub(crate) fn keep(&self, position: usize, child: State) {
         lock(&self.0).conversations.insert(position, Called { child, has_stopped: false });
     }
@@ -184,7 +181,6 @@ impl CalledAgents {
         }
     }
 
-    /// Takes a called agent's unfinished conversation.
     pub(crate) fn take(&self, position: usize) -> Option<Called> {
         lock(&self.0).conversations.remove(&position)
     }

@@ -44,7 +44,7 @@ pub(crate) struct RunInner {
     /// agent cancels its calls.
     outermost: Option<CancellationToken>,
     pub(crate) budget: Arc<Budget>,
-    /// The agent whose own limits are innermost in `budget`. `None`: those of the run.
+    /// The agent whose own limits are innermost in `budget`. `None` means those of the run.
     limited: Option<Agent>,
     pub(crate) place: LogPlace,
     pub(crate) answer: Option<Arc<ExpectedAnswer>>,

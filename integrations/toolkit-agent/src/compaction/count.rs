@@ -32,11 +32,10 @@ pub trait CountTokens: Send + Sync + 'static {
         1_500
     }
 
-    /// Counts the tokens of a message. Reasoning counts as text.
+    /// Counts the tokens of a message, including reasoning.
     ///
-    /// Native messages are not counted, because other fields also have their text and calls. Only the
-    /// provider's usage includes the results of tools that the provider runs, which are only in native
-    /// messages.
+    /// Native messages are not counted, because other fields repeat their text and calls. Only the
+    /// provider's usage includes results of the provider's own tools, which other fields lack.
     fn count_message(&self, message: &Message) -> u64 {
         let mut tokens = OVERHEAD;
         match message {

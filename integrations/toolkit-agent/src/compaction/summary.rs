@@ -10,7 +10,7 @@ use toolkit_llm::Message;
 pub struct SummaryRequest {
     /// The agent that reads the summary.
     pub agent: String,
-    /// The summary of the messages before `messages`, or empty. The new summary replaces it, so it should
+    /// The summary of the messages before `messages`, or empty. The new summary replaces it and should
     /// include its content.
     pub previous: String,
     /// The messages to summarize, oldest first, as the agent's model reads them. Long results are
@@ -27,8 +27,8 @@ impl SummaryRequest {
 
     /// Returns the messages as text, with a paragraph for each message, call and result.
     ///
-    /// A paragraph begins with its author, such as `User:`. Further lines are indented, so that the text of
-    /// a tool cannot look like a message of the user.
+    /// A paragraph begins with its author, such as `User:`. Further lines are indented, so that a tool's
+    /// text cannot look like a user message.
     #[must_use]
     pub fn transcript(&self) -> String {
         let paragraphs: Vec<String> = self.messages.iter().map(paragraphs).collect();

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::mem::take;
 use toolkit_llm::{AssistantMessage, Message, UserMessage};
 
-/// The prefix of the keys of parallel agents.
 const BRANCH: char = 'b';
 
 /// Returns whether `key` is that of a parallel agent, not of a call.
@@ -76,8 +75,8 @@ impl State {
         }
     }
 
-    /// Repeats the replacements made by guardrails in the copies. A message that agents have replaced
-    /// differently is removed, because each may have found another fault.
+    /// Repeats the replacements made by guardrails in the copies. A message replaced differently is
+    /// removed, because each guardrail may have found another fault.
     fn replace_as(&mut self, branches: &[(usize, Self)]) {
         // `None` is a removed message. In the same copy, a later replacement takes the place of an earlier
         // one.

@@ -1,4 +1,4 @@
-//! The compactions of a conversation: shorter messages for the model of one agent.
+//! The compactions of a conversation: shorter messages for one agent's model.
 
 use super::State;
 use super::history::History;
@@ -7,16 +7,14 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use toolkit_llm::Message;
 
-/// What the requests of one agent leave out or shorten. All indexes are those of messages in the
-/// conversation.
+/// What one agent's requests leave out or shorten. All indexes are those of messages in the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Compacted {
-    /// The index of the first message to send. A summary or a note replaces all earlier ones.
+    /// The first message to send. A summary or a note replaces all earlier ones.
     pub(crate) start: usize,
-    /// The number of messages left out.
     pub(crate) left_out: usize,
-    /// The summary of messages left out. Empty if there is none.
+    /// The summary of messages left out, or empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) summary: String,
     /// The user messages before `start` that are sent nevertheless.
@@ -26,10 +24,9 @@ pub(crate) struct Compacted {
     pub(crate) shortened: usize,
     /// The index before which tool results are replaced with a note.
     pub(crate) dropped: usize,
-    /// The maximum length of a shortened tool result, in characters.
     pub(crate) result_chars: usize,
-    /// The number of messages when the compaction was made. Requests contain these in a shorter form, so
-    /// the provider's token counts and response ids for them are not used again.
+    /// The number of messages when the compaction was made. As requests now shorten them, the provider's
+    /// token counts and response ids for them are not used again.
     pub(crate) made_at: usize,
 }
 
@@ -63,8 +60,8 @@ impl Compacted {
 impl Compacted {
     /// Returns the compaction without its effects on messages from the index `end` on.
     ///
-    /// Messages from `boundary` to `end` are sent, even if the summary contains them. `len` is the number
-    /// of messages in the conversation.
+    /// Messages from `boundary` to `end` are sent, even if the summary contains them. The conversation has
+    /// `len` messages.
     fn clipped(mut self, boundary: usize, end: usize, len: usize) -> Self {
         let hidden = self.left_out + self.kept.len();
         let shown = self.start.saturating_sub(boundary);
@@ -107,7 +104,7 @@ impl Compactions {
         self.agents.get(agent)
     }
 
-    /// Adapts the indexes after the first `removed` messages were removed. `len` messages are left.
+    /// Adapts the indexes after the first `removed` messages were removed and `len` are left.
     pub(super) fn remove_first(&mut self, removed: usize, len: usize) {
         if removed > 0 {
             self.agents.values_mut().for_each(|compacted| compacted.remove_first(removed));
@@ -117,7 +114,7 @@ impl Compactions {
 }
 
 impl Conversation {
-    /// Returns the summary that replaces old messages in the agent's requests, if a
+    /// Returns the summary of old messages in the agent's requests, if a
     /// [compaction](crate::compaction::Compaction) has created one.
     #[must_use]
     pub fn summary_of(&self, agent: &str) -> Option<&str> {
@@ -163,8 +160,8 @@ impl Conversation {
 }
 
 impl State {
-    /// Adopts the compactions from the copy for a parallel agent, whose new messages are already at the
-    /// end. Both begin with `shared` common messages.
+    /// Adopts the compactions from a parallel agent's copy, whose new messages are already at the end. Both
+    /// begin with `shared` common messages.
     pub(super) fn adopt_compactions(&mut self, compactions: Compactions, shared: usize) {
         let len = self.history.len();
         for (agent, compacted) in compactions.agents {
@@ -231,7 +228,7 @@ mod tests {
         }
     }
 
-    /// Two parallel agents compact their copies of the conversation, at each possible index.
+    /// Two parallel agents compact their copies at each possible index.
     #[test]
     fn the_compactions_of_parallel_agents_are_clipped_to_the_common_messages() {
         for start in 2..8_usize {

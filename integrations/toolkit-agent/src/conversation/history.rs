@@ -13,8 +13,7 @@ pub(crate) struct History {
     pub(super) messages: Messages,
     /// The time of each message, in seconds since 1970.
     pub(super) times: Vec<u64>,
-    /// The index of the first message with text before a pause of the provider, whose answer no guardrail
-    /// has seen.
+    /// The index of the first message with text before a pause, whose answer no guardrail has seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) unchecked: Option<usize>,
     /// The inputs that a guardrail has removed.
@@ -31,10 +30,9 @@ pub(crate) struct History {
 #[serde(default)]
 pub(crate) struct Copied {
     pub(super) count: usize,
-    /// The number of copied messages that were removed.
     pub(super) removed: usize,
-    /// The number of messages that the JSON leaves out, because the conversation around this one begins
-    /// with them.
+    /// The number of messages that the JSON leaves out, as the conversation around this one begins with
+    /// them.
     pub(super) left_out: usize,
     /// The messages that guardrails have replaced, by their index before any removal.
     #[serde(skip_serializing_if = "Vec::is_empty")]

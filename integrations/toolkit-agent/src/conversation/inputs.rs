@@ -4,7 +4,6 @@ use super::{Conversation, Entry};
 use toolkit_llm::{Message, UserMessage};
 
 impl Conversation {
-    /// Returns the text of a model's latest message, or the arguments of its last call if it has no text.
     pub(crate) fn last_answer(&self) -> String {
         self.state.history.last_answer().to_owned()
     }
@@ -19,7 +18,6 @@ impl Conversation {
         self.record(Entry::InputReplaced { index, message });
     }
 
-    /// Removes the input at `index`. Models read a note in its place.
     pub(crate) fn block_input(&mut self, index: usize) {
         self.record(Entry::InputBlocked { index });
     }

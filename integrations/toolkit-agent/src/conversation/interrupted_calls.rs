@@ -18,14 +18,14 @@ pub(crate) fn unknown(call: &ToolCall) -> ToolError {
     ToolError::new(ErrorKind::Cancelled, text)
 }
 
-/// Creates the error for a call that the run has not started.
+/// Creates the error for a call that was not started.
 pub(super) fn not_started(call: &ToolCall) -> ToolError {
     let text = format!("Tool `{}` was not run: the run stopped before the call began", call.name);
     ToolError::new(ErrorKind::Cancelled, text)
 }
 
-/// Creates the error for a call whose turn ends before it has a result. `pending` is why the call waits,
-/// and `called` the conversation of an agent called as a tool.
+/// Creates the error for a call whose turn ends before it has a result. `pending` is why it waits, and
+/// `called` the conversation of an agent called as a tool.
 pub(super) fn interrupted(call: &ToolCall, pending: Option<&Pending>, called: Option<State>) -> ToolError {
     let name = &call.name;
     let text = match (pending, called.map(describe_calls)) {

@@ -17,10 +17,9 @@ pub(crate) const VERSION: u32 = 1;
 /// The size of a few short entries, in bytes of JSON.
 const FEW_ENTRIES: usize = 512;
 
-/// An entry as it is written.
 #[derive(Serialize)]
 struct Line<'a> {
-    /// The number of the entry in its log, counted from 0.
+    /// The number of the entry, from 0.
     n: u64,
     /// The time, in milliseconds since 1970.
     at: u64,
@@ -28,7 +27,6 @@ struct Line<'a> {
     /// agent.
     #[serde(skip_serializing_if = "str::is_empty")]
     node: &'a str,
-    /// The number of the turn in the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     turn: Option<u32>,
     entry: &'a Entry,
@@ -61,7 +59,6 @@ pub(crate) struct Log {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Position {
     pub(crate) store: Option<Weak<dyn Any + Send + Sync>>,
-    /// The version after the latest entry.
     pub(crate) version: u64,
     next: u64,
     /// The unsaved entries as JSON, separated by a space.
@@ -100,7 +97,6 @@ impl Position {
         position
     }
 
-    /// Returns the position after entries that were read.
     pub(super) fn after(
         store: Weak<dyn Any + Send + Sync>,
         version: u64,
@@ -133,7 +129,6 @@ impl Position {
         }
     }
 
-    /// Adds an entry for what the run has spent, if it has changed.
     fn spend(&mut self, spent: Spent) {
         if spent != self.spent {
             self.push("", None, &Entry::Spent(spent), now());

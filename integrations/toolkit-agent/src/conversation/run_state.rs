@@ -4,7 +4,6 @@ use crate::output::{AgentOutput, Spent};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The latest run of a conversation.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct RunState {
@@ -24,7 +23,6 @@ pub(crate) struct RunState {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) output: Option<AgentOutput>,
     pub(super) spent: Spent,
-    /// The number of turns that have begun.
     pub(super) turns: u32,
     /// The number of parallel agents whose messages have joined the conversation.
     #[serde(skip_serializing_if = "is_zero")]

@@ -26,8 +26,8 @@ impl TurnPath {
 }
 
 impl Conversation {
-    /// Begins a run with `input`, and abandons an unfinished one. `is_attempt`: the run repeats the latest
-    /// one, with feedback as its input.
+    /// Begins a run with `input`, and abandons an unfinished one. `is_attempt` tells whether it repeats the
+    /// latest one, with feedback as its input.
     pub(crate) fn begin_run(&mut self, input: UserMessage, is_attempt: bool) {
         self.live.depth = 0;
         self.live.resumed = 0;

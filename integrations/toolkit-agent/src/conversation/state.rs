@@ -18,7 +18,6 @@ pub(crate) struct State {
     pub(super) turn: Option<Turn>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) run: Option<RunState>,
-    /// The number of runs that have begun.
     pub(super) runs: u32,
     #[serde(skip_serializing_if = "Compactions::is_empty")]
     pub(super) compactions: Compactions,
@@ -35,7 +34,6 @@ impl State {
         target.apply(entry, at);
     }
 
-    /// Applies an entry of this conversation.
     pub(crate) fn apply(&mut self, entry: Entry, at: u64) {
         match entry {
             Entry::Log { .. } | Entry::Values { .. } => {}

@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
 use toolkit_core::Session;
 
-/// A conversation in JSON, as it is read.
 #[derive(Deserialize)]
 pub(super) struct Stored {
     #[serde(default)]
@@ -26,14 +25,12 @@ pub(super) struct Stored {
     state: State,
 }
 
-/// A conversation in JSON, as it is written.
 #[derive(Serialize)]
 struct StoredRef<'a> {
     version: u32,
     id: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
     user: &'a str,
-    /// The session values without a key prefix.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     values: BTreeMap<String, Value>,
     state: &'a State,
@@ -81,7 +78,6 @@ fn entry_name(entry: &Value) -> Option<&str> {
     entry.as_object()?.keys().next().map(String::as_str)
 }
 
-/// Says why the entry cannot be read.
 fn unreadable(number: u64, name: &str, error: &serde_json::Error) -> String {
     let error = error.to_string();
     if error.starts_with(&format!("unknown variant `{name}`")) {

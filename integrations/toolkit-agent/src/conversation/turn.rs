@@ -18,7 +18,7 @@ use toolkit_llm::FinishReason;
 #[serde(default)]
 pub(crate) struct Turn {
     message: AssistantMessage,
-    /// The results so far, sorted by call once all are there. A position is the index of the call.
+    /// The results so far, sorted by call once all are there. Positions are indexes of calls.
     results: Vec<ToolResult>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     started: Vec<usize>,
@@ -30,7 +30,7 @@ pub(crate) struct Turn {
     waited: BTreeSet<usize>,
     #[serde(skip)]
     without_entries: WithoutEntries,
-    /// The decisions about calls that run. After a crash, they run as decided.
+    /// The decisions about calls that run, for a rerun after a crash.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     decided: BTreeMap<usize, Decision>,
     /// The results whose session changes are not applied yet.
@@ -43,8 +43,8 @@ pub(crate) struct Turn {
     end: Option<TurnEnd>,
 }
 
-/// The calls without entries of an own conversation, in a log that was read. `None` if the log lacks
-/// entries of the turn. Not a part of the state.
+/// The calls without an own conversation in a log that was read. `None` if the log lacks entries of the
+/// turn. Not a part of the state.
 #[derive(Debug, Clone, Default)]
 struct WithoutEntries(Option<BTreeSet<usize>>);
 
@@ -77,7 +77,6 @@ impl Turn {
         &self.message
     }
 
-    /// Returns the results so far, sorted by call if the turn is complete.
     pub(crate) fn results(&self) -> &[ToolResult] {
         &self.results
     }
@@ -115,7 +114,6 @@ impl Turn {
         self.sort();
     }
 
-    /// Sorts the results if all are there.
     fn sort(&mut self) {
         if self.is_complete() {
             self.results.sort_by_key(|result| result.position);
@@ -170,8 +168,7 @@ impl Turn {
         self.decided.get(&position)
     }
 
-    /// Returns the session changes of results that are not applied yet. After a crash, the session lacks
-    /// them.
+    /// Returns the unapplied session changes of results. After a crash, the session lacks them.
     pub(crate) fn state_changes(&self) -> SessionDelta {
         let mut changes = SessionDelta::new();
         for result in &self.results {
@@ -204,8 +201,7 @@ impl Turn {
         self.has_started(position) && !self.waited.contains(&position)
     }
 
-    /// Returns whether an agent called at `position` may have begun. It saves an entry of its own before it
-    /// does.
+    /// Returns whether an agent called at `position` has an entry, which it saves before it begins.
     pub(crate) fn agent_may_have_begun(&self, position: usize) -> bool {
         self.without_entries.0.as_ref().is_none_or(|without| !without.contains(&position))
     }
@@ -237,8 +233,8 @@ impl Turn {
         is_open.iter().enumerate().filter(|(_, open)| **open).map(|(position, _)| position).collect()
     }
 
-    /// Returns the message, and one result for each call, in order. `called` returns the unfinished
-    /// conversation of the agent called at an index.
+    /// Returns the message, and one result for each call, in order. `called` returns an agent's unfinished
+    /// conversation by the index of its call.
     pub(super) fn into_parts(
         self,
         mut called: impl FnMut(usize) -> Option<State>,
@@ -271,7 +267,6 @@ impl Turn {
     }
 }
 
-/// Returns whether `results` has one result for each call, in order.
 fn are_in_order(results: &[ToolResult], calls: &[ToolCall]) -> bool {
     if results.len() != calls.len() {
         return false;

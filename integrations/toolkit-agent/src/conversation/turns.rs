@@ -26,12 +26,10 @@ impl Conversation {
         self.record(Entry::TurnBegan { agent: agent.to_owned(), checks_answers });
     }
 
-    /// Adds a piece of the arriving text.
     pub(crate) fn push_text(&mut self, piece: &str) {
         self.live.arrived.text.push_str(piece);
     }
 
-    /// Adds a piece of the arriving reasoning.
     pub(crate) fn push_reasoning(&mut self, piece: &str) {
         self.live.arrived.reasoning.push_str(piece);
     }
@@ -68,7 +66,7 @@ impl Conversation {
         self.turn_message()
     }
 
-    /// Ends the message of the turn. `message` is complete, and begins with the calls of the turn so far.
+    /// Ends the message of the turn with the complete `message`, which begins with the turn's calls so far.
     /// `is_kept` tells whether the provider knows the message although it is empty.
     pub(crate) fn end_message(&mut self, mut message: AssistantMessage, finish: FinishReason, is_kept: bool) {
         message.agent.clear();
@@ -107,7 +105,6 @@ impl Conversation {
         }
     }
 
-    /// Notes that guardrails check the turn's answer.
     pub(crate) fn check_answers(&mut self) {
         if self.turn().is_some_and(|turn| !turn.checks_answers) {
             self.record(Entry::AnswersChecked);
@@ -151,7 +148,6 @@ impl Conversation {
         self.record(Entry::TurnEnded { verdict, answer: None });
     }
 
-    /// Ends the complete turn with its agent's answer.
     pub(crate) fn answer_turn(&mut self, verdict: TurnVerdict, output: &AgentOutput) {
         let message = self.turn_message().filter(|message| message.calls.is_empty());
         let said = match &verdict {
@@ -165,7 +161,6 @@ impl Conversation {
         self.record(Entry::TurnEnded { verdict, answer });
     }
 
-    /// Returns a model's latest message.
     pub(crate) fn latest_message(&self) -> Option<&AssistantMessage> {
         self.state.history.latest_message()
     }
@@ -187,8 +182,8 @@ impl Conversation {
     }
 }
 
-/// Returns the part of a message that is not in the turn yet. `None` if the message does not continue the
-/// turn. `arrived` are the pieces since the last call.
+/// Returns the part of a message that is not in the turn yet, after the pieces in `arrived`. `None` if the
+/// message does not continue the turn.
 fn rest(
     known: &AssistantMessage,
     arrived: &mut Arrived,

@@ -30,8 +30,8 @@ pub(super) fn withhold(message: &mut AssistantMessage, results: &mut [ToolResult
     withhold_outputs(results);
 }
 
-/// Returns the index of the call whose arguments are the accepted answer, if something unchecked is beside
-/// it: other answers, or text of the message, also before a pause.
+/// Returns the index of the accepted call, if something unchecked is beside it: other answers, or text of
+/// the message, also before a pause.
 pub(crate) fn accepted_alongside(
     message: &AssistantMessage,
     results: &[ToolResult],
@@ -87,8 +87,8 @@ fn withhold_outputs(results: &mut [ToolResult]) {
     }
 }
 
-/// Replaces the arguments of calls that give an answer, at the indexes that `is_selected` accepts, and
-/// removes the text of the message.
+/// Replaces the arguments of answers at indexes that `is_selected` accepts, and removes the text of the
+/// message.
 fn replace_calls(message: &mut AssistantMessage, arguments: &str, is_selected: impl Fn(usize) -> bool) {
     let tool = std::mem::take(&mut message.answer_tool);
     for (index, call) in message.calls.iter_mut().enumerate() {

@@ -3,8 +3,8 @@
 use super::{Compacted, Conversation};
 use toolkit_llm::{Message, Messages};
 
-/// The messages in the latest requests of the agents. A request adds only new messages, so the requests of
-/// a run take linear time together. A clone of the conversation begins without views.
+/// The messages in the latest requests of the agents. A request adds only new ones, so the requests of a
+/// run take linear time together. A clone of the conversation begins without views.
 #[derive(Debug, Default)]
 pub(crate) struct Views {
     unchanged: Unchanged,
@@ -39,7 +39,6 @@ pub(crate) trait Rewrite {
     /// Makes messages of those from `from` on. `is_first` tells whether they begin the request.
     fn rewrite(&self, messages: &[Message], from: usize, is_first: bool) -> Vec<Message>;
 
-    /// Returns a message to add at the end.
     fn ending(&self, view: &[Message]) -> Option<Message>;
 }
 
@@ -67,7 +66,7 @@ impl Views {
         unchanged.count == messages.len()
     }
 
-    /// Returns the view of `agent` from the message `start` on, after the compaction.
+    /// Returns the view of `agent` from the message `start` on.
     pub(crate) fn of(
         &mut self,
         agent: &str,
@@ -118,7 +117,6 @@ impl Views {
 #[derive(Debug, Default)]
 pub(crate) struct View {
     agent: String,
-    /// The index of the first message.
     start: usize,
     compacted: Compacted,
     /// The answer tools so far, and whether their calls are quoted as text.

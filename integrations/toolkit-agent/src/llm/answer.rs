@@ -52,8 +52,8 @@ pub(super) fn feedback(
     Ok(Some(answer.feedback(&invalid, finish)))
 }
 
-/// Replaces the calls of tools for which `is_quoted` is `true` with their answers as text. A user message
-/// has the error of an invalid one.
+/// Replaces the calls of tools for which `is_quoted` is `true` with their answers as text, and the error of
+/// an invalid one with a user message.
 pub(super) fn quote_answers(messages: Vec<Message>, is_quoted: impl Fn(&str) -> bool) -> Vec<Message> {
     let is_quoted = |said: &AssistantMessage| said.has_answer() && is_quoted(&said.answer_tool);
     if !messages.iter().any(|message| matches!(message, Message::Assistant(said) if is_quoted(said))) {

@@ -86,8 +86,8 @@ impl Guards {
         !self.outputs.is_empty() || self.checks_responses
     }
 
-    /// Returns a future that checks new inputs, if there is something to check. With `is_parallel`, only
-    /// the guardrails beside the model check them, otherwise all others.
+    /// Returns a future that checks new inputs, if there is something to check: with `is_parallel` by the
+    /// guardrails beside the model, otherwise by all others.
     pub(super) fn inputs(
         &self,
         scope: TurnScope<'_>,
@@ -118,8 +118,7 @@ impl Guards {
     }
 
     /// Checks the answer in the unfinished turn, and ends the turn with the verdict. Returns the answer or
-    /// its replacement. If the run stops meanwhile, the turn stays unfinished, and a resumed run checks it
-    /// again.
+    /// its replacement. If the run stops meanwhile, a resumed run checks it again.
     ///
     /// # Errors
     /// [`AgentError::Blocked`] if a check has ended the run.
@@ -223,7 +222,7 @@ fn blocked(text: String) -> ModelResponse {
 }
 
 /// Returns a request's tool call as the tool receives it: near misses are coerced, and parameters have
-/// their own names. Arguments that the tool would refuse are unchanged.
+/// their own names. Invalid arguments are unchanged.
 fn call_of(request: &ToolRequest) -> ToolCall {
     let id = request.call_id().map(ToString::to_string).unwrap_or_default();
     let arguments = request.arguments_json().unwrap_or_else(|_| request.arguments().to_owned());

@@ -26,7 +26,6 @@ pub(super) struct TurnScope<'a> {
 }
 
 impl TurnScope<'_> {
-    /// Returns the scope of a check in this turn.
     pub(super) fn for_check(self) -> CheckScope {
         let agent = self.agent.to_owned();
         let session = self.session.clone();
@@ -80,13 +79,11 @@ impl CheckScope {
         })
     }
 
-    /// Adds the messages of a conversation.
     pub(super) fn within(mut self, conversation: &Conversation) -> Self {
         self.context.messages = conversation.history().clone();
         self
     }
 
-    /// Adds a tool call.
     pub(super) fn about(mut self, call: Option<ToolCall>) -> Self {
         self.context.call = call;
         self

@@ -10,7 +10,6 @@ use toolkit_core::middleware::DecidedApprovals;
 use toolkit_core::registry::{Collision, RegistrySource};
 use toolkit_core::{BuildError, Dispatcher, ToolRegistry};
 
-/// An agent's tools, including the transfer tool.
 pub(super) struct Tools {
     dispatcher: Dispatcher,
     /// The tools beside those of the dispatcher.
@@ -95,7 +94,6 @@ impl Tools {
         Ok(tools)
     }
 
-    /// Returns a dispatcher for the agent's current tools.
     fn of_agent(&self) -> Result<Dispatcher, BuildError> {
         lock(&self.extended).current(&self.dispatcher, &self.sources, self.transfer.as_ref())
     }
@@ -111,7 +109,7 @@ impl Tools {
     }
 
     /// Returns a dispatcher for the tools of `current`, whose calls belong to the run of `caller`. It is
-    /// `last`, the one of the last turn, if the tools are the same.
+    /// the `last` one if the tools are the same.
     pub(super) fn of_run(
         current: Dispatcher,
         agent: &str,

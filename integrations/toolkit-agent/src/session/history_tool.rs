@@ -9,11 +9,8 @@ use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{BuildError, ClosureTool, ToolContext, ToolError};
 use toolkit_llm::Message;
 
-/// The maximum number of messages from one search.
 const MAX_MESSAGES: usize = 50;
-/// The maximum number of conversations loaded by one search.
 const MAX_CONVERSATIONS: usize = 100;
-/// The maximum number of characters shown of a message.
 const MAX_CHARS: usize = 200;
 
 #[derive(Deserialize, JsonSchema)]
@@ -37,11 +34,11 @@ fn ten() -> usize {
 impl Sessions {
     /// Creates the tool `search_history`, which finds messages in the user's saved conversations. It
     /// returns the latest messages with a keyword, at most 50, each with its time (UTC) and author. It
-    /// searches messages of the user and of one agent, in the latest 100 conversations that have a message
-    /// from this agent.
+    /// searches messages of the user and of one agent, in those of the latest 100 conversations that have a
+    /// message from this agent.
     ///
-    /// The user is that of the conversation in which the tool is called
-    /// ([`user_id`](Conversation::user_id)). Conversations of others are never read.
+    /// It never reads conversations of another [user](Conversation::user_id) than that of the calling
+    /// conversation.
     ///
     /// ```
     /// use toolkit_ai::agent::{Agent, Sessions};

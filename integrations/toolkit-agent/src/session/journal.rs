@@ -13,15 +13,15 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use toolkit_core::context::SessionMap;
 
-/// Saves a conversation into its log. The agents of a run share it, and save nested conversations into the
-/// log of the outermost one.
+/// Saves a conversation into its log. The agents of a run share it, and nested conversations go into the
+/// same log.
 pub(crate) struct Journal {
     sessions: Sessions,
     pub(crate) log: Arc<Log>,
     user: String,
     id: String,
-    /// The shared session values with the prefix `user:`. `None` if the conversation was not opened from
-    /// sessions, so that no shared values are saved.
+    /// The shared session values with the prefix `user:`, which are saved only for a conversation that
+    /// sessions have opened.
     shared: Option<Arc<SharedState>>,
 }
 
@@ -52,8 +52,8 @@ impl Sessions {
 }
 
 impl Journal {
-    /// Begins to save the changed session values of the user and the application, and the unsaved entries.
-    /// `values` are those of the conversation, and `spent` is what the run has spent.
+    /// Begins to save the changed session values of the user and the application, and the unsaved entries
+    /// with the conversation's own `values` and what the run has `spent`.
     ///
     /// The save is polled once in place, and most stores are ready then. Otherwise, a task of the Tokio
     /// runtime continues it.

@@ -31,8 +31,8 @@ pub struct MemoryStore(Arc<Mutex<MemoryState>>);
 #[derive(Default)]
 struct MemoryState {
     users: HashMap<String, UserState>,
-    /// The changes of any log so far. Versions come from this number, so a log that is deleted and created
-    /// again never has an old one.
+    /// The changes of any log so far. They number the versions, so a log that is deleted and created again
+    /// never has an old one.
     version: u64,
     app: BTreeMap<String, Value>,
 }

@@ -14,7 +14,6 @@ pub(super) struct PartialJson {
     text: String,
     /// The incomplete escape sequence, with its backslash.
     escape: String,
-    /// The complete value.
     value: Option<Value>,
 }
 
@@ -148,7 +147,6 @@ impl PartialJson {
         }
     }
 
-    /// Adds a complete value to the innermost object or array.
     fn add(&mut self, value: Value) {
         self.state = ParserState::Next;
         match self.open.last_mut() {
@@ -254,7 +252,7 @@ impl PartialAnswer {
     }
 
     /// Parses the next piece. Skips text around objects and arrays. `is_answer` tells whether a complete
-    /// value is an answer, which only another complete answer replaces.
+    /// value is an answer, which only another one replaces.
     pub(super) fn push(&mut self, piece: &str, is_answer: impl Fn(&Value) -> bool) {
         for next in piece.chars() {
             // The schema of an answer is an object; without its wrapper, the answer may also be an array.

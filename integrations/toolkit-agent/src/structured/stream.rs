@@ -52,12 +52,12 @@ use toolkit_llm::UserMessage;
 pub enum AnswerEvent<T> {
     /// An event of the run other than [`RunEvent::Finished`].
     Run(RunEvent),
-    /// The answer so far. An unfinished string has its text so far; unfinished numbers, and members without
-    /// a value, are left out.
+    /// The answer so far. Unfinished strings are included; unfinished numbers, and members without a value,
+    /// are left out.
     ///
     /// Each is longer than the one before, unless the model starts again, for example after an invalid
-    /// answer. Only the agent that gives the answer yields them. A
-    /// [`ParallelAgent`](crate::team::ParallelAgent) and a custom [`RunAgent`](crate::RunAgent) yield none.
+    /// answer. A [`ParallelAgent`](crate::team::ParallelAgent) and a custom [`RunAgent`](crate::RunAgent)
+    /// yield none.
     Partial(Value),
     /// The complete answer, with the output of the run. The last item.
     Answer(Box<TypedOutput<T>>),
@@ -86,7 +86,6 @@ pub struct AnswerStream<'a, T> {
 }
 
 impl<'a, T: ToolParams + Send + 'static> AnswerStream<'a, T> {
-    /// Creates the stream of a typed run.
     pub(crate) fn new(
         agent: Agent,
         input: Option<UserMessage>,

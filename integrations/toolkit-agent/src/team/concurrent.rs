@@ -13,9 +13,8 @@ use std::task::{Context, Poll, Wake, Waker};
 pub(super) struct Concurrent<'a, T> {
     /// `None` for futures that have ended.
     futures: Vec<Option<Running<'a, T>>>,
-    /// The number of running futures.
     left: usize,
-    /// The futures that have ended, but were not returned yet.
+    /// The ended futures to be returned.
     ended: VecDeque<EndedFuture<T>>,
     queue: Arc<Mutex<Queue>>,
 }

@@ -14,9 +14,8 @@ use std::sync::Mutex;
 
 /// A group of parallel agents, each with a copy of the conversation.
 ///
-/// When all have finished, their messages join the conversation in the order of the agents. The answer
-/// consists of the agents' answers, separated by blank lines. All agents see changed session values at
-/// once.
+/// At the end, their messages join the conversation in the order of the agents, and their answers,
+/// separated by blank lines, become the answer. All agents see changed session values at once.
 ///
 /// A [resumed](Agent::resume) run continues the agents that had not finished. Unless they are the same in
 /// the same order, it ends with [`AgentError::TeamChanged`].
@@ -90,7 +89,7 @@ impl Drop for Group<'_> {
     }
 }
 
-/// Returns whether the error of one agent ends the group, so that the agent can continue in a resumed run.
+/// Returns whether the error of one agent ends the group, to be continued in a resumed run.
 fn ends_group(error: &AgentError, run: &Run) -> bool {
     match error {
         AgentError::Interrupted { .. }

@@ -29,13 +29,13 @@ impl Agent {
     /// Creates a tool that calls this agent, with the parameter `request`. It has the agent's description
     /// and, normalized to a legal tool name, the agent's name. [`AdaptedTool`] can change both.
     ///
-    /// The agent answers in a new conversation, with the session and the user of the caller. When another
-    /// agent calls the tool, the call is part of that agent's run: its limits apply, cancelling the call
-    /// stops the called agent, and an [interruption](crate::AgentError::Interrupted) interrupts the run,
-    /// too. The called agent emits [events](crate::RunEvent) under its own name.
+    /// The agent answers in a new conversation, with the session and the user of the caller. A call by
+    /// another agent is part of its run: the limits apply, cancelling the call stops the called agent, an
+    /// [interruption](crate::AgentError::Interrupted) interrupts the run, and [events](crate::RunEvent)
+    /// have the called agent's name.
     ///
-    /// When a program calls the tool, the call is a separate run that cannot be resumed, so an interruption
-    /// is a failure. A failure becomes the error result of the call.
+    /// A call by a program is a separate run that cannot be resumed. A failure, or there an interruption,
+    /// is the error result of the call.
     ///
     /// ```
     /// use toolkit_ai::agent::Agent;
@@ -121,8 +121,7 @@ async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result
     }
 }
 
-/// The conversation of an agent called as a tool. When the call ends, is cancelled or times out, the drop
-/// stores the conversation if it has pending calls.
+/// The conversation of an agent called as a tool. At the end, the drop stores it if it has pending calls.
 struct CalledConversation<'a> {
     called: Option<(&'a CalledAgents, usize)>,
     conversation: Conversation,
@@ -198,8 +197,7 @@ impl Tool for TransferTool {
     }
 }
 
-/// Checks that different agents have different names, because messages refer to agents by name. The same
-/// agent may appear several times.
+/// Checks that different agents have different names, because messages refer to agents by name.
 pub(crate) fn check_names(name: &str, below: &[Agent]) -> Result<(), BuildError> {
     let mut known: HashMap<&str, Vec<&Agent>> = HashMap::new();
     let mut duplicates = BTreeSet::new();

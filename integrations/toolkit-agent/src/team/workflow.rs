@@ -39,8 +39,8 @@ impl Workflow {
         output
     }
 
-    /// Runs the agents one after another, up to `max_iterations` times, until one escalates. After an
-    /// interruption, continues with the interrupted agent.
+    /// Runs the agents in order, up to `max_iterations` times, until one escalates. Continues with an
+    /// interrupted agent.
     async fn sequence(
         &self,
         conversation: &mut Conversation,
@@ -110,8 +110,8 @@ pub(super) use workflow_agent;
 
 /// A sequence of agents in one conversation.
 ///
-/// Each agent reads the messages of those before it, and the last one gives the answer. An agent that
-/// [escalates](toolkit_core::context::ActionsHandle::escalate) ends the sequence. A
+/// Each agent reads the messages of those before it, and the last one, or one that
+/// [escalates](toolkit_core::context::ActionsHandle::escalate), gives the answer. A
 /// [resumed](Agent::resume) run continues with the agent that had not ended. Unless it has the same agents
 /// in the same order, it ends with [`AgentError::TeamChanged`].
 ///

@@ -172,7 +172,7 @@ fn readable(agent: &str, messages: &[Message], indexes: &[usize], after: &Compac
     readable
 }
 
-/// Returns the indexes of the user messages to keep: those without an answer, and the first input if it is
+/// Returns the indexes of the user messages to keep: those without an answer, and a first input that is
 /// still sent and has at most `limit` tokens.
 fn kept(conversation: &Conversation, view: Visible<'_>, limit: u64) -> Vec<usize> {
     let mut kept = conversation.unanswered();

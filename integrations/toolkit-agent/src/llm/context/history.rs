@@ -7,18 +7,17 @@ use std::borrow::Cow;
 use toolkit_core::Content;
 use toolkit_llm::{Message, Messages, UserMessage};
 
-/// The user message added after a last message of the agent itself. Providers expect that a history ends
-/// with a message of the user or of a tool.
+/// The user message after a last message of the agent itself. Providers expect that a history ends with a
+/// message of the user or of a tool.
 const CONTINUE: &str = "Go on.";
 
 /// How one agent reads a conversation.
 ///
 /// Messages of other agents become user messages, because the model has not written them and does not know
-/// their tools. After a compaction, the first message begins with the text that replaces older ones.
+/// their tools. After a compaction, a replacement of older messages comes first.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
     pub(in crate::llm) agent: &'a str,
-    /// The agent's `history_limit`.
     pub(super) limit: Option<usize>,
     pub(super) compacted: &'a Compacted,
     /// Returns whether the calls of an answer tool become text.
@@ -98,7 +97,6 @@ fn continues(messages: &[Message]) -> bool {
     matches!(messages.last(), Some(Message::Assistant(message)) if !message.paused)
 }
 
-/// Returns the index of the first message to send.
 pub(super) fn start(
     views: &mut Views,
     messages: &[Message],

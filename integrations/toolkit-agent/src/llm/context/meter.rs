@@ -16,7 +16,6 @@ pub(in crate::llm) struct Meter {
     start: usize,
     /// The first message that is not counted yet.
     counted: usize,
-    /// The estimated tokens of the counted messages.
     tokens: u64,
     /// Whether the next request must be shorter, because the last one or its answer was too long.
     pub(in crate::llm) is_exceeded: bool,
@@ -28,20 +27,17 @@ pub(super) struct Visible<'a> {
     pub(in crate::llm) agent: &'a str,
     pub(super) messages: &'a [Message],
     pub(super) compacted: &'a Compacted,
-    /// The first message in the request.
     pub(super) start: usize,
     pub(super) counter: &'a dyn CountTokens,
 }
 
 impl Visible<'_> {
-    /// Estimates the tokens of the message at `index`.
     pub(super) fn tokens(&self, index: usize) -> u64 {
         let Some(message) = self.messages.get(index) else { return 0 };
         let visible = visible(self.agent, index, message, self.compacted);
         self.counter.count_message(&without_unsent_reasoning(visible))
     }
 
-    /// Estimates the tokens of the text that replaces older messages.
     pub(super) fn replacement_tokens(&self) -> u64 {
         match replacement(self.compacted, self.messages) {
             content if content.is_empty() => 0,
@@ -50,7 +46,7 @@ impl Visible<'_> {
     }
 
     /// Finds the agent's latest answer with a token count, from the index `from` on. Returns its index, and
-    /// the request's tokens up to and including it.
+    /// the tokens up to it.
     fn reported(&self, from: usize) -> Option<(usize, u64)> {
         let from = from.max(self.start).min(self.messages.len());
         for (index, message) in self.messages.iter().enumerate().skip(from).rev() {

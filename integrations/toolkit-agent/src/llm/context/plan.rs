@@ -10,29 +10,24 @@ const NOTE_TOKENS: u64 = 50;
 
 pub(super) struct Planner<'a> {
     pub(super) view: Visible<'a>,
-    /// The tokens of the instructions and the tools.
     pub(super) fixed: u64,
     /// The request's tokens before the compaction, counted by the provider if possible.
     pub(super) counted: u64,
-    /// The indexes of the user messages that stay, in order.
     pub(super) kept: Vec<usize>,
     pub(super) keep_latest: usize,
     pub(super) result_chars: usize,
     /// The maximum tokens of a new summary. `None` if the agent writes none.
     pub(super) summary_tokens: Option<u64>,
-    /// Whether the model has refused the request, so that the estimate is too low and the request must
-    /// become shorter.
+    /// Whether the model has refused the request, so that the estimate is too low.
     pub(super) is_forced: bool,
 }
 
 /// A planned compaction, still with the summary of the previous one.
 pub(super) struct Plan {
     pub(super) compacted: Compacted,
-    /// The index of the first message sent before the compaction.
+    /// The first message sent before the compaction.
     pub(super) first: usize,
-    /// The request's tokens before the compaction, counted by the provider if possible.
     pub(super) tokens_before: u64,
-    /// The request's estimated tokens after the compaction.
     pub(super) tokens: u64,
     /// The estimated tokens divided by the provider's count.
     pub(super) factor: f64,
@@ -124,7 +119,6 @@ struct PlanDraft<'a> {
     first: usize,
     /// The estimated tokens of each message, from the first one before the compaction.
     costs: Vec<Cost>,
-    /// The estimated tokens of all messages to send.
     messages: u64,
     /// The estimated tokens of the text that replaces older messages.
     replacement: u64,
@@ -171,8 +165,7 @@ impl<'a> PlanDraft<'a> {
             .map_or(nothing, |cost| *cost)
     }
 
-    /// Shortens results before the index `end`, oldest first, until the request has at most `target`
-    /// tokens.
+    /// Shortens results before the index `end`, oldest first, down to `target` tokens.
     fn shorten(&mut self, end: usize, target: u64) {
         for index in self.first.max(self.compacted.shortened)..end {
             if self.total() <= target {
@@ -184,8 +177,8 @@ impl<'a> PlanDraft<'a> {
         }
     }
 
-    /// Reduces a request with too long latest messages to at most `enough` tokens. The results of the
-    /// latest turn come last.
+    /// Reduces a request with too long latest messages to at most `enough` tokens, the results of the
+    /// latest turn last.
     fn reduce_latest(&mut self, bounds: Bounds, enough: u64) {
         let Planner { view, keep_latest, .. } = self.planner;
         let len = view.messages.len();
@@ -208,8 +201,7 @@ impl<'a> PlanDraft<'a> {
         }
     }
 
-    /// Replaces results before the index `end` with notes, oldest first, until the request has at most
-    /// `target` tokens.
+    /// Replaces results before the index `end` with notes, oldest first, down to `target` tokens.
     fn drop_results(&mut self, end: usize, target: u64) {
         for index in self.first.max(self.compacted.dropped)..end {
             if self.total() <= target {
@@ -221,8 +213,7 @@ impl<'a> PlanDraft<'a> {
         }
     }
 
-    /// Leaves out messages before the index `end`, oldest first, until the request has at most `target`
-    /// tokens.
+    /// Leaves out messages before the index `end`, oldest first, down to `target` tokens.
     fn leave_out(&mut self, end: usize, target: u64) {
         if self.total() <= target {
             return;
@@ -255,7 +246,6 @@ impl<'a> PlanDraft<'a> {
         }
     }
 
-    /// Returns the estimated tokens of the note and the summary.
     fn note_tokens(&self) -> u64 {
         let Planner { view, summary_tokens, .. } = self.planner;
         let summary = summary_tokens.unwrap_or_else(|| view.counter.count_text(&view.compacted.summary));

@@ -56,8 +56,8 @@ pub(super) fn replacement(compacted: &Compacted, messages: &[Message]) -> Vec<Co
 }
 
 /// Returns whether a conversation kept by the provider still has the originals of messages of `agent` that
-/// a compaction or a guardrail has changed. The ids of responses before the change are then not used again:
-/// they count as changed by the compaction.
+/// a compaction or a guardrail has changed. Earlier responses count as changed by the compaction, so their
+/// ids are not used again.
 pub(super) fn distrust_server(
     compacted: &mut Compacted,
     agent: &str,
@@ -79,8 +79,8 @@ pub(super) fn distrust_server(
     compacted.made_at > 0
 }
 
-/// Returns the message without the ids of the response and the conversation stored by the provider, if it
-/// has any. A request must not continue from them, because they contain the original messages.
+/// Returns the message without the ids of what the provider has stored, if it has any. A request must not
+/// continue from them, because they contain the original messages.
 fn without_server_state(message: &AssistantMessage) -> Option<Message> {
     let native = message.native.as_ref()?;
     if native.response_id.is_none() && native.conversation.is_none() {

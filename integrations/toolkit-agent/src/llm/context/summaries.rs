@@ -65,8 +65,8 @@ impl Summaries<'_> {
         TruncationStrategy::HeadTail.cut(text, usize::try_from(chars).unwrap_or(usize::MAX)).into_owned()
     }
 
-    /// Asks the model for a summary. A long conversation is summarized in parts: each request contains the
-    /// summary so far and the next part. If there are too many, the oldest are skipped.
+    /// Asks the model for a summary. Each request contains the summary so far and the next part of the
+    /// conversation. Of too many parts, the oldest are skipped.
     async fn by_model(
         &self,
         model: &BoxModel,
@@ -224,8 +224,8 @@ impl Summaries<'_> {
     }
 }
 
-/// Divides messages from the index `next` on into parts of at most `room` tokens, and returns the end of
-/// each part. A longer message is a part of its own. `tokens` has the tokens of each message.
+/// Divides messages with these `tokens`, from the index `next` on, into parts of at most `room` tokens, and
+/// returns the end of each. A longer message is a part of its own.
 fn parts(tokens: &[u64], next: usize, room: u64) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut sum = 0;

@@ -90,8 +90,7 @@ impl LlmAgent {
     }
 
     /// Waits before the model continues an answer that broke off after tool calls had started. `breaks` is
-    /// the number of such answers in a row. Each counts as an attempt, but the model may always continue
-    /// once.
+    /// the number of such answers in a row. Each is an attempt, but the model may always continue once.
     ///
     /// # Errors
     /// The error of the stream after the last attempt.

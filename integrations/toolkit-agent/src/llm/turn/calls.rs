@@ -25,7 +25,6 @@ use toolkit_llm::{FinishReason, ModelError};
 pub(in crate::llm) struct TurnCalls<'a> {
     pub(in crate::llm) conversation: &'a mut Conversation,
     pub(in crate::llm) scope: TurnScope<'a>,
-    /// The run and the agents called as tools.
     pub(in crate::llm) caller: &'a Arc<Caller>,
     pub(in crate::llm) answer: &'a FinalAnswer<'a>,
     pub(super) repetitions: &'a mut Repetitions,
@@ -58,9 +57,9 @@ pub(super) struct Dispatch {
     batch: Batch,
     /// The index in the turn of each call in `batch`.
     indexes: Vec<usize>,
-    /// The number of calls started so far, including refused ones. They are the first in the message.
+    /// The number of calls started or refused so far, the first in the message.
     pub(super) started: usize,
-    /// The calls after the `started` ones that already count for the limits.
+    /// The calls after the `started` ones that already count.
     counted: VecDeque<CountedCall>,
     /// Whether a counted call has given an invalid answer.
     has_invalid: bool,
@@ -74,9 +73,7 @@ enum CountedCall {
 
 /// Calls that are counted, and not recorded yet.
 pub(super) struct NewCalls {
-    /// The error results of refused calls.
     refused: Vec<ToolResult>,
-    /// The indexes of the calls that run.
     started: Vec<usize>,
 }
 
@@ -93,8 +90,8 @@ impl TurnCalls<'_> {
         self.dispatch.has_invalid = false;
     }
 
-    /// Records the new, counted calls, saves the conversation, and starts the calls. Because of the save,
-    /// after a crash no refused call runs and no other call runs twice.
+    /// Records the counted calls, saves the conversation, and starts the calls. After a crash, no refused
+    /// call runs and no other call runs twice.
     pub(super) async fn admit(&mut self, NewCalls { refused, started }: NewCalls) -> Result<(), AgentError> {
         refused.into_iter().for_each(|result| self.keep(result));
         self.conversation.start_calls(started);
@@ -109,9 +106,9 @@ impl TurnCalls<'_> {
         self.dispatch.started + self.dispatch.counted.len()
     }
 
-    /// Counts new calls for the limits. Refused calls get an error result: calls beyond a limit, calls
-    /// repeated too often, calls after an invalid answer, and forbidden parallel calls. What the run has
-    /// spent goes into the log once, before the entries that tell why.
+    /// Counts new calls for the limits. Calls beyond a limit, repeated too often, after an invalid answer,
+    /// or parallel although forbidden are refused with an error result. What the run has spent goes into
+    /// the log before the entries that tell why.
     pub(super) fn count(&mut self, calls: &[ToolCall]) -> NewCalls {
         let mut refused = Vec::new();
         let mut started = Vec::new();
@@ -138,7 +135,6 @@ impl TurnCalls<'_> {
         NewCalls { refused, started }
     }
 
-    /// Starts all counted calls that were not refused.
     fn start(&mut self) {
         if self.dispatch.started == 0 && !self.dispatch.counted.is_empty() {
             self.caller.called.begin_turn(self.conversation.log(), self.conversation.turn_path());
@@ -245,8 +241,8 @@ impl TurnCalls<'_> {
         Some(self.received(result))
     }
 
-    /// Records a result for the detection of repeated calls. Its position becomes the index of the call in
-    /// the turn, and its id that of the provider.
+    /// Records a result for the detection of repeated calls, and gives it the position in the turn and the
+    /// provider's id.
     fn received(&mut self, mut result: ToolResult) -> ToolResult {
         let position = self.dispatch.indexes.get(result.position).copied().unwrap_or(result.position);
         let message = self.conversation.turn_message();
@@ -309,8 +305,8 @@ impl TurnCalls<'_> {
             .is_some_and(|call| self.answer.is_in(call))
     }
 
-    /// Waits for all results and ends the calls of the turn. With pending calls, the turn stays unfinished,
-    /// and an error is returned.
+    /// Waits for all results and ends the calls of the turn, unless calls are pending: the turn then stays
+    /// unfinished, and an error is returned.
     pub(super) async fn finish(&mut self) -> Result<(), AgentError> {
         let finished = self.receive_results().await;
         if self.conversation.turn().is_some_and(Turn::has_pending) {
@@ -324,8 +320,8 @@ impl TurnCalls<'_> {
         finished
     }
 
-    /// Waits for the results of all calls. If the run is cancelled or out of time, the running calls are
-    /// cancelled, and still get a result.
+    /// Waits for all results. If the run is cancelled or out of time, running calls are cancelled, and
+    /// still get a result.
     async fn receive_results(&mut self) -> Result<(), AgentError> {
         let run = self.scope.run;
         let mut stopped = Ok(());
@@ -363,7 +359,7 @@ impl TurnCalls<'_> {
         run.check_cancelled()
     }
 
-    /// Cancels the running calls, and adds results for all remaining calls, even those not started.
+    /// Cancels the running calls, and adds results for all remaining ones.
     pub(super) async fn stop(mut self) {
         self.dispatch.batch.cancel();
         while let Some(result) = self.next().await {

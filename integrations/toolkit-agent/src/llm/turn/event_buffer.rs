@@ -8,7 +8,6 @@ use toolkit_llm::{AssistantMessage, Message};
 /// The events of a response that wait until guardrails have checked it.
 #[derive(Default)]
 pub(in crate::llm) struct EventBuffer {
-    /// The events of messages before a pause.
     paused: Vec<RunEvent>,
     /// The events of the turn's latest attempt.
     events: Vec<RunEvent>,
@@ -24,7 +23,7 @@ impl EventBuffer {
         self.paused.append(&mut self.events);
     }
 
-    /// Holds the events of paused messages that an earlier run has not emitted.
+    /// Holds the events of paused messages of an earlier run.
     pub(super) fn push_paused(&mut self, messages: &[Message], run: &Run) {
         for message in messages {
             if let Message::Assistant(message) = message {
@@ -33,7 +32,7 @@ impl EventBuffer {
         }
     }
 
-    /// Holds the events of a complete message that an earlier run has not emitted.
+    /// Holds the events of a complete message of an earlier run.
     pub(super) fn push_message(&mut self, message: &AssistantMessage, run: &Run) {
         self.events.extend(events_of(message, run));
     }
@@ -64,7 +63,6 @@ impl EventBuffer {
         self.paused.is_empty() && self.events.is_empty()
     }
 
-    /// Removes the events of the latest attempt.
     pub(super) fn clear(&mut self) {
         self.events.clear();
     }

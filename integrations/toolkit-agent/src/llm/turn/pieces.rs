@@ -15,8 +15,8 @@ pub(in crate::llm) struct Pieces<'a> {
     pub(super) buffer: &'a mut EventBuffer,
     /// Whether guardrails have accepted the input. Until then, no event of the response is emitted.
     pub(in crate::llm) gate: &'a AtomicBool,
-    /// Whether the input is checked beside the model, or the response is checked afterwards. Then no call
-    /// starts before the complete response, and the turn stays empty until the checks have passed.
+    /// Whether the input is checked beside the model, or the response afterwards. Then no call starts
+    /// before the complete response, and the turn stays empty until the checks have passed.
     pub(super) is_unchecked: bool,
     pub(super) held: HeldPieces,
 }
@@ -141,7 +141,6 @@ impl Pieces<'_> {
         run.emit(event);
     }
 
-    /// Returns whether the event of a message waits for the check of its answer.
     pub(super) fn are_held(&self, message: &AssistantMessage, answer: &FinalAnswer<'_>) -> bool {
         let is_answer = message.calls.is_empty() || message.calls.iter().any(|call| answer.is_in(call));
         is_answer && self.holds_text()

@@ -8,8 +8,7 @@ use toolkit_core::{ErrorKind, ToolCall, ToolError, ToolResult};
 /// The tool and the normalized arguments of a call. Calls with equal keys count as the same.
 type Key = (String, String);
 
-/// Counts failures of each distinct call since its last success, and consecutive equal outputs of the
-/// latest call.
+/// Counts failures of each call since its last success, and consecutive equal outputs of the latest call.
 #[derive(Debug)]
 pub(super) struct Repetitions {
     max_failures: u32,
@@ -23,10 +22,9 @@ pub(super) struct Repetitions {
 #[derive(Debug)]
 struct Latest {
     tool: String,
-    /// The arguments as the model wrote them.
     arguments: String,
     output: String,
-    /// The number of consecutive calls with the same tool, arguments and output.
+    /// The number of consecutive equal calls.
     times: u32,
 }
 

@@ -14,7 +14,6 @@ use toolkit_core::{ToolCall, ToolRegistry, ToolResult};
 #[derive(Debug, Default)]
 pub(super) struct Restart {
     pub(super) positions: Vec<usize>,
-    /// The results of calls that do not run.
     pub(super) results: Vec<ToolResult>,
     /// The program's approvals, by the index of the call.
     approvals: BTreeMap<usize, Approval>,
@@ -88,7 +87,6 @@ impl Restart {
         }
     }
 
-    /// Adds a call that runs, with its approval if it has one.
     fn run(&mut self, position: usize, approval: Option<Approval>) {
         self.positions.push(position);
         self.approvals.extend(approval.map(|approval| (position, approval)));

@@ -229,7 +229,7 @@ impl<'a> TurnRunner<'a> {
         Ok(Some(CallsEnd::Turn(broken)))
     }
 
-    /// Holds the events of an earlier run's complete message, which were not emitted.
+    /// Holds the events of an earlier run's complete message, which has not emitted them.
     fn hold_message(&mut self, conversation: &Conversation) {
         let settings = &self.agent.settings;
         let Some(message) = conversation.turn_message().filter(|_| settings.hold_text()) else { return };
@@ -250,10 +250,10 @@ impl<'a> TurnRunner<'a> {
         self.scope.run.save(conversation).await
     }
 
-    /// Counts an invalid answer of a turn's calls.
+    /// Counts an invalid answer.
     ///
     /// # Errors
-    /// [`AgentError::InvalidOutput`] if the model has no further attempt.
+    /// [`AgentError::InvalidOutput`] if no attempt is left.
     fn repeat(&mut self, conversation: &mut Conversation, invalid: String) -> Result<(), AgentError> {
         let may_repeat = self.answer.repeat();
         conversation.set_invalid_answers(self.answer.invalid_answers(), true);
@@ -282,8 +282,7 @@ impl<'a> TurnRunner<'a> {
         }
         // The answer comes from the other agent.
         let is_withheld = has_answer && self.agent.settings.guards.check_answers();
-        // Recorded first, so that a run that was cut before the end of the turn continues with the other
-        // agent.
+        // Recorded first, so that a run cut before the end of the turn continues with the other agent.
         conversation.record(Entry::Transferred(to.clone()));
         conversation.end_turn(if is_withheld { TurnVerdict::Withheld } else { TurnVerdict::Unchanged });
         if is_withheld && let Some(message) = conversation.latest_message() {

@@ -102,8 +102,8 @@ mod tests {
         size_of::<F>()
     }
 
-    /// The future of a run is moved into a box once for each run, and a function that takes a future by
-    /// value can make it four times as large.
+    /// The future of a run is moved into a box once, and a function that takes a future by value can make
+    /// it four times as large.
     #[test]
     fn the_future_of_a_run_is_small() {
         let size = size_of_future(LlmAgent::turns);
