@@ -33,6 +33,7 @@ pub(crate) enum Entry {
     Settled,
     /// The program has abandoned the unfinished run.
     Abandoned,
+    /// Session values have changed since the last such entry.
     Values {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         set: BTreeMap<String, Value>,
@@ -40,6 +41,7 @@ pub(crate) enum Entry {
         removed: Vec<String>,
     },
 
+    /// A run begins with the input of a user.
     RunBegan {
         input: UserMessage,
         /// Whether the run repeats the one before after an invalid answer. Then the input is feedback.
@@ -48,12 +50,16 @@ pub(crate) enum Entry {
     },
     /// A process continues the unfinished run.
     Resumed,
+    /// What the run has spent so far.
     Spent(Spent),
+    /// The run has stopped without an answer.
     Stopped(Stop),
     /// The run has ended with the answer of its agent.
     Ended,
 
+    /// A guardrail has replaced an input.
     InputReplaced { index: usize, message: UserMessage },
+    /// A guardrail has removed an input.
     InputBlocked { index: usize },
 
     /// An agent begins within the first `depth` working agents.
@@ -85,10 +91,12 @@ pub(crate) enum Entry {
     },
     /// A member of a parallel team begins, in a copy of the conversation.
     BranchBegan(usize),
+    /// A member of a parallel team has failed.
     BranchFailed { index: usize, error: String },
     /// All members of a parallel team have failed. Their messages become part of the conversation.
     BranchesFailed,
 
+    /// An agent calls its model.
     TurnBegan {
         agent: String,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -96,9 +104,11 @@ pub(crate) enum Entry {
     },
     /// The model has completed a call, with the pieces of the message since the call before.
     Call(Box<Arrived>),
+    /// These calls are started.
     Started(Vec<usize>),
     /// A call has a result. Its position is the index of the call in the turn.
     Result(Box<ToolResult>),
+    /// A call waits for the program.
     Pending { call: usize, reason: Pending },
     /// A pending call may run. `decision` is missing for an agent whose own calls were decided.
     Decided {
@@ -114,6 +124,7 @@ pub(crate) enum Entry {
     ModelEnded(Box<ModelEnd>),
     /// The model has failed before a call started.
     ModelFailed,
+    /// The turn ends before it is complete.
     TurnStopped {
         /// Whether to add an empty message that the provider knows.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -127,6 +138,7 @@ pub(crate) enum Entry {
     },
     /// Unchecked text before a pause of the provider is removed.
     PausedRemoved,
+    /// An agent's model reads less of the conversation from now on.
     Compacted { agent: String, compacted: Box<Compacted> },
 }
 

@@ -34,8 +34,8 @@ impl Agent {
     /// [interruption](crate::AgentError::Interrupted) interrupts the run, and [events](crate::RunEvent)
     /// have the called agent's name.
     ///
-    /// A call by a program is a separate run that cannot be resumed. A failure, or there an interruption,
-    /// is the error result of the call.
+    /// A call by a program is a separate run that cannot be resumed, so an interruption is a failure. A
+    /// failure becomes the error result of the call.
     ///
     /// ```
     /// use toolkit_ai::agent::Agent;
