@@ -71,7 +71,7 @@ pub trait RunAgent: Send + Sync + 'static {
         Limits::default()
     }
 
-    /// Answers the conversation: adds the new messages and returns the output.
+    /// Adds the new messages and returns the output.
     ///
     /// # Errors
     /// [`AgentError`] if the agent has no answer.
@@ -116,8 +116,9 @@ object_safe! {
     }
 }
 
-/// A model with instructions and tools, or a team of agents. Clones share the agent, which may run in many
-/// conversations at once.
+/// A model with instructions and tools, or a team of agents.
+///
+/// Clones share the agent, which may run in many conversations at once.
 ///
 /// ```
 /// use toolkit_ai::agent::Agent;
@@ -179,7 +180,7 @@ impl Agent {
         self.0.sub_agents()
     }
 
-    /// Finds an agent by name, among this agent and all below it.
+    /// Finds an agent by name, including all below this one.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Self> {
         if self.name() == name {

@@ -20,7 +20,7 @@ pub(crate) struct AnswerSource {
     pub(crate) tool: String,
 }
 
-/// The expected answer, shared by the agents that may give it.
+/// The expected answer, shared by the agents that may answer.
 #[derive(Debug)]
 pub(crate) struct ExpectedAnswer {
     pub(crate) format: Arc<AnswerFormat>,

@@ -76,7 +76,7 @@ pub struct Conversation {
     /// The sessions of the conversation. Keeps the session values of its user in memory while it is open.
     pub(crate) lease: Option<Arc<dyn Any + Send + Sync>>,
     log: OwnLog,
-    /// The path from the outermost conversation, with a `/` after each key.
+    /// The path from the outermost conversation, with `/` after each key.
     node: Arc<str>,
     live: Live,
 }
@@ -88,7 +88,7 @@ struct Live {
     depth: usize,
     /// The number of agents that worked when the run was last resumed, and have not begun again.
     resumed: usize,
-    /// The pieces of the model's message since its last complete call.
+    /// The pieces of the message since its last complete call.
     arrived: Arrived,
     views: Views,
     /// Alive while a run works in this conversation.
@@ -106,7 +106,7 @@ impl Clone for OwnLog {
     }
 }
 
-/// The id of the owner, an extension of the tools' context.
+/// The owner's id, an extension of the tools' context.
 #[derive(Debug, Clone)]
 pub(crate) struct Owner(pub(crate) String);
 
@@ -202,7 +202,7 @@ impl Conversation {
         self.record(Entry::Message(Box::new(message)));
     }
 
-    /// Returns the session, which the tools of a run see, too.
+    /// Returns the session, which tools see, too.
     #[must_use]
     pub fn session(&self) -> Session {
         self.session.clone().with_id(self.id.clone())
@@ -260,8 +260,9 @@ impl Conversation {
         }
     }
 
-    /// Ends an unfinished run without an answer, for example if the program no longer has its agents. Their
-    /// messages stay, and calls without a result get an error result, as by [`settle`](Self::settle).
+    /// Ends an unfinished run without an answer, for example if the program no longer has its agents.
+    ///
+    /// Their messages stay, and calls without a result get an error result, as by [`settle`](Self::settle).
     pub fn abandon(&mut self) {
         if self.state.run.as_ref().is_none_or(|run| run.end.is_none()) {
             self.end_latest_run();
@@ -291,7 +292,9 @@ setters! { Conversation:
     /// Sets the id of the user.
     with_user_id(user_id: impl Into<String>) = user_id.into();
     /// Sets whether the JSON of the conversation includes the [details](toolkit_core::ToolError::details)
-    /// of errors. By default, only a run's results and [events](crate::RunEvent::Result) contain them.
+    /// of errors.
+    ///
+    /// By default, only a run's results and [events](crate::RunEvent::Result) contain them.
     with_error_details(error_details: bool) = error_details;
 }
 

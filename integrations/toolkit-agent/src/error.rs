@@ -9,7 +9,7 @@ use std::time::Duration;
 use toolkit_core::BuildError;
 use toolkit_llm::ModelError;
 
-/// The error of a failed run, with its output so far.
+/// The error of a failed run, with its output.
 ///
 /// The output has the tokens, the cost and the messages that a program needs to account for the run. `?`
 /// converts the failure into an [`AgentError`] where a function returns one.
@@ -37,9 +37,10 @@ use toolkit_llm::ModelError;
 pub struct RunError {
     /// The error.
     pub error: AgentError,
-    /// The output up to the failure. After an [interruption](AgentError::Interrupted), the messages lack
-    /// the turn, which is still in progress. The tokens lack those of a model call that a timeout or a
-    /// cancellation ended.
+    /// The output up to the failure.
+    ///
+    /// After an [interruption](AgentError::Interrupted), the messages lack the turn, which is still in
+    /// progress. The tokens lack those of a model call that a timeout or a cancellation ended.
     ///
     /// After [`AgentError::InvalidOutput`], the text is the last answer of the model, or a note if the
     /// agent checks its answers with guardrails. If only the last save failed ([`AgentError::Store`]), the
@@ -54,7 +55,7 @@ pub struct RunError {
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum AgentError {
-    /// A model call failed, after retries if the error was temporary.
+    /// A model call failed, after retries of temporary errors.
     Model(ModelError),
     /// The run reached a limit.
     Limit(Limit),
@@ -91,7 +92,7 @@ pub enum AgentError {
         /// The guardrail's reason.
         reason: String,
     },
-    /// The model transferred the conversation to an agent outside the team.
+    /// The model transferred to an agent outside the team.
     UnknownAgent(String),
     /// All agents of a parallel team failed. The list has the name and the error of each.
     Branches(Vec<(String, Self)>),
@@ -220,7 +221,7 @@ impl From<RunError> for AgentError {
     }
 }
 
-/// Implements `From` for errors before a run begins, with an empty output.
+/// Implements `From` for errors before a run, with empty output.
 macro_rules! before_run {
     ($($error:ty),+) => {
         $(impl From<$error> for RunError {

@@ -154,7 +154,7 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// The result of a tool call, emitted in the order of completion.
+    /// The result of a tool call, in the order of completion.
     #[non_exhaustive]
     Result {
         /// The agent that made the call.
@@ -240,7 +240,7 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// A guardrail has replaced or blocked a value, or ended the run.
+    /// A guardrail replaced or blocked a value, or ended the run.
     #[non_exhaustive]
     Guardrail {
         /// The agent that has this guardrail.
@@ -314,7 +314,7 @@ pub enum RunEvent {
     },
 }
 
-/// A tool call or a parallel agent that encloses other agents.
+/// A tool call or parallel agent around other agents.
 ///
 /// In JSON: `{"call": "call_1"}` or `{"branch": 0}`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -124,7 +124,7 @@ pub enum GuardAction {
 pub(crate) type CheckFn<T> =
     Arc<dyn Fn(T, GuardContext) -> BoxFuture<'static, (T, Verdict<T>)> + Send + Sync>;
 
-/// The function of a guardrail, by the type that it checks.
+/// The function of a guardrail, by its type.
 #[derive(Clone)]
 pub(crate) enum Check {
     Input(CheckFn<UserMessage>),
@@ -184,9 +184,10 @@ impl Guardrail {
         )
     }
 
-    /// Creates a guardrail from an asynchronous function, such as one that asks a model. The limits and the
-    /// cost of the run do not include the calls of that model. A check that fails chooses its verdict;
-    /// [`Verdict::End`] lets nothing pass.
+    /// Creates a guardrail from an asynchronous function, such as one that asks a model.
+    ///
+    /// The limits and the cost of the run do not include the calls of that model. A check that fails
+    /// chooses its verdict; [`Verdict::End`] lets nothing pass.
     ///
     /// ```
     /// use toolkit_ai::agent::guardrail::{Guardrail, Verdict};

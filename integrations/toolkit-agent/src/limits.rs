@@ -10,9 +10,10 @@ use tokio::time::Instant;
 use toolkit_llm::__private::Bill;
 use toolkit_llm::{Price, Usage};
 
-/// The limits of a run, shared by all its agents unless a field says otherwise. `None` means no limit. All
-/// attempts of a run count together: a [resumed](crate::Agent::resume) run ends at once if a limit is
-/// reached, unless it gets higher limits.
+/// The limits of a run, shared by all its agents unless a field says otherwise.
+///
+/// `None` means no limit. All attempts of a run count together: a [resumed](crate::Agent::resume) run ends
+/// at once if a limit is reached, unless it gets higher limits.
 ///
 /// An agent that is called as a tool or is a member of a team also has its own limits, unless these are the
 /// defaults. If an agent called as a tool reaches its own limit, the calling model reads an error, and the
@@ -31,24 +32,30 @@ use toolkit_llm::{Price, Usage};
 #[non_exhaustive]
 pub struct Limits {
     /// The maximum number of model calls, including those for [summaries](crate::compaction::Compaction).
+    ///
     /// An answer that broke off counts, because providers bill it; an attempt without any answer does not.
     /// Default: 50.
     pub max_model_calls: u32,
-    /// The maximum number of tool calls. Further ones get an error result, so that the model can still
-    /// answer. Default: 500.
+    /// The maximum number of tool calls.
+    ///
+    /// Further ones get an error result, so that the model can still answer. Default: 500.
     pub max_tool_calls: Option<u32>,
     /// The maximum of input and output tokens together, checked before each model call. The last call may
     /// exceed it.
     pub max_tokens: Option<u64>,
     /// The maximum cost of all model calls, in the currency of the [price](crate::AgentBuilder::price),
-    /// checked before each. The last call may exceed it.
+    /// checked before each.
+    ///
+    /// The last call may exceed it.
     ///
     /// If the cost of an answer is unknown, the run fails before the next model call: neither the agent nor
     /// its [model](toolkit_llm::model::Priced) has a price, or the server reported no tokens. A free model
     /// is a `Priced` one with the default price.
     pub max_cost: Option<f64>,
-    /// The maximum duration of the run. Earlier attempts count with their working time in whole seconds, up
-    /// to the last save. A [save](crate::Place) in progress at the end gets five more seconds.
+    /// The maximum duration of the run.
+    ///
+    /// Earlier attempts count with their working time in whole seconds, up to the last save. A
+    /// [save](crate::Place) in progress at the end gets five more seconds.
     pub max_duration: Option<Duration>,
     /// The timeout of a model call.
     pub model_timeout: Option<Duration>,
@@ -299,7 +306,7 @@ impl Budget {
     }
 }
 
-/// Increments `count` if it is below `max`, and returns whether it did.
+/// Increments `count` below `max`, and returns whether it did.
 fn take(count: &AtomicU32, max: u32) -> bool {
     let relaxed = Ordering::Relaxed;
     count.fetch_update(relaxed, relaxed, |count| (count < max).then_some(count + 1)).is_ok()

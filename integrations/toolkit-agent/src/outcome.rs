@@ -5,8 +5,9 @@ use crate::output::RunOutput;
 use crate::pending::PendingCall;
 use serde::Serialize;
 
-/// The end of a run: an answer, or calls that wait for the program. Its JSON is `{"answered": …}` or
-/// `{"waiting": {"pending": […], "output": …}}`.
+/// The end of a run: an answer, or calls that wait for the program.
+///
+/// Its JSON is `{"answered": …}` or `{"waiting": {"pending": […], "output": …}}`.
 ///
 /// ```
 /// use toolkit_ai::agent::{Agent, Conversation, Decisions, Outcome};
@@ -41,8 +42,10 @@ pub enum Outcome<A = RunOutput> {
     Waiting(Waiting),
 }
 
-/// Calls that wait for decisions or results from the program. The conversation contains them, even when
-/// saved. [`Agent::resume`](crate::Agent::resume) continues the run.
+/// Calls that wait for decisions or results from the program.
+///
+/// The conversation contains them, even when saved. [`Agent::resume`](crate::Agent::resume) continues the
+/// run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Waiting {

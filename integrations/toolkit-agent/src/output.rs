@@ -35,7 +35,7 @@ impl AgentOutput {
     }
 }
 
-/// The output of a run, including the part before an interruption.
+/// The output of a run, with what came before an interruption.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
@@ -58,7 +58,7 @@ pub struct RunOutput {
     pub model_calls: u32,
     /// The number of tool calls.
     pub tool_calls: u32,
-    /// The messages that the run has added, even before an interruption.
+    /// The messages that the run has added, in all attempts.
     pub messages: Messages,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct Spent {
     pub(crate) model_calls: u32,
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) tool_calls: u32,
-    /// The whole seconds in which a process worked on the run.
+    /// The whole seconds in which processes worked on the run.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) seconds: u64,
 }

@@ -89,7 +89,7 @@ impl Decisions {
         Self::default()
     }
 
-    /// Adds the decision about a call, in place of an earlier one.
+    /// Adds the decision about a call, replacing an earlier one.
     #[must_use]
     pub fn with(mut self, id: impl Into<String>, decision: Decision) -> Self {
         self.0.insert(id.into(), decision);

@@ -62,6 +62,7 @@ impl Agent {
     }
 }
 
+/// The parts of both kinds of requests.
 #[derive(Debug)]
 pub struct Request<'a> {
     pub(crate) agent: Agent,
@@ -148,9 +149,11 @@ macro_rules! requests {
                 self
             }
 
-            /// Sets the token for cancelling the run. Running calls then get error results, so that the
-            /// conversation can be continued, and a save in progress gets five more seconds. An answer that
-            /// is already there is returned, even during its save.
+            /// Sets the token for cancelling the run.
+            ///
+            /// Running calls then get error results, so that the conversation can be continued, and a save
+            /// in progress gets five more seconds. An answer that is already there is returned, even during
+            /// its save.
             pub fn cancellation(mut self, cancellation: CancellationToken) -> Self {
                 self.inner.options.cancellation = cancellation;
                 self
@@ -164,8 +167,9 @@ macro_rules! requests {
                 self
             }
 
-            /// Sets the context of tools, in place of the [state](Self::state) set before. The agent adds
-            /// its name, the id of the run and the session.
+            /// Sets the context of tools, in place of the [state](Self::state) set before.
+            ///
+            /// The agent adds its name, the id of the run and the session.
             ///
             /// Create a new context for each run: clones share the `temp:` values of the session and the
             /// counts of an [`AttemptLimit`](toolkit_core::middleware::AttemptLimit).
@@ -174,8 +178,10 @@ macro_rules! requests {
                 self
             }
 
-            /// Adds tools for this run: a list such as `tools![add]`, a registry or a live registry. Agents
-            /// called as tools do not have them, and an agent's own tool hides one with the same name.
+            /// Adds tools for this run: a list such as `tools![add]`, a registry or a live registry.
+            ///
+            /// Agents called as tools do not have them, and an agent's own tool hides one with the same
+            /// name.
             ///
             /// Give them again to [`Agent::resume`]. If a pending call that may now run lacks its tool, the
             /// run ends with [`AgentError::TeamChanged`], and the conversation is unchanged.
@@ -221,8 +227,9 @@ macro_rules! requests {
         }
 
         impl<'a, T: ToolParams + Send + 'static> $request<'a, TypedOutput<T>> {
-            /// Sets the maximum number of answers before the run fails: at least 1, by default 3. A
-            /// [resumed](Agent::resume) run has the remaining attempts, or new ones if none remain.
+            /// Sets the maximum number of answers before the run fails: at least 1, by default 3.
+            ///
+            /// A [resumed](Agent::resume) run has the remaining attempts, or new ones if none remain.
             pub fn attempts(mut self, attempts: u32) -> Self {
                 self.inner.form.attempts = attempts.max(1);
                 self

@@ -61,8 +61,9 @@ struct Decision {
 }
 
 impl Judge {
-    /// Creates a judge that asks `model` at a temperature of 0. By default, an answer is good if it is
-    /// correct, complete, and agrees with the results of the tools.
+    /// Creates a judge that asks `model` at a temperature of 0.
+    ///
+    /// By default, an answer is good if it is correct, complete, and agrees with the results of the tools.
     #[must_use]
     pub fn new(model: impl ChatModel) -> Self {
         let options = ModelOptions::new().with_temperature(0.0);

@@ -97,7 +97,7 @@ struct Candidate {
     model: BoxModel,
 }
 
-/// A set of tasks, the models to ask, and the scorers.
+/// Tasks, the models to ask, and scorers.
 ///
 /// By default, each task is asked once per model, one trial at a time. See the [example](self).
 ///
@@ -187,8 +187,10 @@ impl Eval {
         self
     }
 
-    /// Keeps each ended trial as a line of JSON in the file at `path`, which may be new. These trials are
-    /// not run and paid again, so a stopped eval continues with the others. The report has them all.
+    /// Keeps each ended trial as a line of JSON in the file at `path`, which may be new.
+    ///
+    /// These trials are not run and paid again, so a stopped eval continues with the others. The report has
+    /// them all.
     ///
     /// A trial is found by its task, the name of its model and its repetition. It runs again if the data of
     /// the task have changed, or if it ended with an error. Use another file when the agent, a model, a

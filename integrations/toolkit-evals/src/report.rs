@@ -8,7 +8,7 @@ use std::fmt;
 use std::time::Duration;
 use toolkit_llm::Usage;
 
-/// The trials of an eval, with a summary for each model.
+/// The trials of an eval, summarized by model.
 ///
 /// `Display` writes Markdown: tables of the models and the tasks, and the reasons of all failures, or the
 /// [problems](Self::problems) if no trial has run.
@@ -45,7 +45,7 @@ pub struct TrialReport {
     pub error: Option<String>,
     /// The number of model calls.
     pub model_calls: u32,
-    /// The tokens of all model calls, even if the run failed.
+    /// The tokens of all model calls, even of failed runs.
     pub usage: Usage,
     /// The tokens of the scorers, even of failed ones. `usage` and `cost` exclude them.
     #[serde(skip_serializing_if = "Usage::is_empty")]
@@ -153,7 +153,7 @@ impl Report {
         self.models.iter().find(|summary| summary.model == model)
     }
 
-    /// Returns whether every trial is solved, and at least one has run.
+    /// Returns whether every trial, and at least one, is solved.
     #[must_use]
     pub fn all_solved(&self) -> bool {
         !self.trials.is_empty() && self.trials.iter().all(TrialReport::is_solved)

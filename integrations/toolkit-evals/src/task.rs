@@ -13,7 +13,7 @@ type Check = dyn Fn(&Transcript) -> Score + Send + Sync;
 
 const OPTIONAL_MEMBERS: [&str; 4] = ["calls", "call_match", "answer", "criteria"];
 
-/// A question for an agent, with its expected tool calls and answer.
+/// A question for an agent, with expected tool calls and answer.
 ///
 /// A solved task needs an expectation or a [scorer](crate::Scorer). If any run without an error will do,
 /// add `.with_check(|_| true)`.
@@ -94,7 +94,7 @@ impl Task {
         self
     }
 
-    /// Sets how the agent's calls are compared with the expected ones.
+    /// Sets how actual calls are compared with expected ones.
     #[must_use]
     pub fn with_call_match(mut self, call_match: CallMatch) -> Self {
         self.call_match = call_match;
@@ -122,8 +122,9 @@ impl Task {
         self.with_answer(ExpectedAnswer::Contains(parts.into_iter().map(Into::into).collect()))
     }
 
-    /// Sets a function to score the transcript. It returns a [`Score`], whether the trial passes, or a
-    /// `Result` with the reason of a failure.
+    /// Sets a function to score the transcript.
+    ///
+    /// It returns a [`Score`], whether the trial passes, or a `Result` with the reason of a failure.
     #[must_use]
     pub fn with_check<S: Into<Score>>(
         mut self,
@@ -178,7 +179,7 @@ impl Task {
     }
 }
 
-/// The error of a text that is not a sequence of tasks.
+/// The error of a text that is no task sequence.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TaskError(String);
 

@@ -49,8 +49,9 @@ pub struct CalledTool {
 }
 
 impl Transcript {
-    /// Creates a transcript of any conversation. The answer is the text of the last message if the model
-    /// wrote it, and empty otherwise.
+    /// Creates a transcript of any conversation.
+    ///
+    /// The answer is the text of the last message if the model wrote it, and empty otherwise.
     ///
     /// `tools` is the agent's registry, for comparing calls by their meaning.
     ///

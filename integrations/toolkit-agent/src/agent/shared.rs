@@ -63,7 +63,7 @@ pub(crate) struct LogPlace {
     within: Vec<RunScope>,
     /// Whether calls have a place in the log. Without one, they can neither be decided nor continued.
     pub(crate) is_tracked: bool,
-    /// The log for all conversations of the run, if it is saved.
+    /// The log for all conversations of a saved run.
     journal: Option<Arc<Journal>>,
     pub(crate) decisions: Decisions,
 }
@@ -80,7 +80,7 @@ pub(crate) struct Shared {
     is_lost: AtomicBool,
     /// Whether a save was given up after [`GRACE`].
     is_late: AtomicBool,
-    /// The losses already emitted, each with the name of the agent.
+    /// The losses already emitted, with their agents.
     emitted_losses: Mutex<HashSet<(String, RequestLoss)>>,
 }
 

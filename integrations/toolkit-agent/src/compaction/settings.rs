@@ -111,8 +111,9 @@ impl Compaction {
         }
     }
 
-    /// Sets the model for summaries, which may be a cheaper one. Each summary counts as a model call of the
-    /// run.
+    /// Sets the model for summaries, which may be a cheaper one.
+    ///
+    /// Each summary counts as a model call of the run.
     ///
     /// The model reads the old messages as text, in at most eight requests. The oldest messages of a longer
     /// text are not in the summary.
@@ -159,7 +160,7 @@ impl Compaction {
         Bounds { most, start: share(self.start_at), target: share(self.reduce_to.min(self.start_at)) }
     }
 
-    /// Returns the maximum length of a shortened tool result, in characters.
+    /// Returns the maximum characters of a shortened tool result.
     pub(crate) fn result_limit(&self) -> usize {
         let of_window = usize::try_from(self.window / 16).unwrap_or(usize::MAX).clamp(200, 4_000);
         self.result_chars.unwrap_or(of_window)
@@ -215,9 +216,10 @@ setters! { Compaction:
     with_summary_tokens(summary_tokens: u64) = Some(summary_tokens);
     /// Sets the token counter. Default: [`TokenEstimate`].
     with_counter(counter: impl CountTokens) = Arc::new(counter);
-    /// Sets the options for the requests to the summary model. By default, an answer may be four times as
-    /// long as a summary, so that a model may think first, but at most 4,096 tokens or the maximum of a
-    /// summary if that is more.
+    /// Sets the options for the requests to the summary model.
+    ///
+    /// By default, an answer may be four times as long as a summary, so that a model may think first, but
+    /// at most 4,096 tokens or the maximum of a summary if that is more.
     ///
     /// If the model refuses this default, or uses it up without an answer, the agent asks again without a
     /// limit.

@@ -22,7 +22,7 @@ pub(crate) struct Compacted {
     pub(crate) kept: Vec<usize>,
     /// The index before which long tool results are shortened.
     pub(crate) shortened: usize,
-    /// The index before which tool results are replaced with a note.
+    /// The index before which notes replace tool results.
     pub(crate) dropped: usize,
     pub(crate) result_chars: usize,
     /// The number of messages when the compaction was made. As requests now shorten them, the provider's
@@ -131,7 +131,7 @@ impl Conversation {
         self.record(Entry::Compacted { agent: agent.to_owned(), compacted });
     }
 
-    /// Returns the index of the first message with a valid token count.
+    /// Returns the index of the first valid token count.
     pub(crate) fn usage_from(&self) -> usize {
         self.state.compactions.usage_from
     }

@@ -138,7 +138,7 @@ pub(crate) enum Entry {
     },
     /// Unchecked text before a pause of the provider is removed.
     PausedRemoved,
-    /// An agent's model reads less of the conversation from now on.
+    /// An agent's model reads less of the conversation from here.
     Compacted { agent: String, compacted: Box<Compacted> },
 }
 
@@ -189,7 +189,7 @@ pub(crate) struct TurnAnswer {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Stop {
     Interrupted,
-    /// The run has failed, was cancelled or has reached a limit.
+    /// The run has failed, was cancelled or reached a limit.
     Failed,
     Dropped,
 }

@@ -70,7 +70,7 @@ pub(crate) struct Frame {
     pub(crate) failed: BTreeMap<usize, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) transfer: Option<String>,
-    /// Whether a tool has asked the loop around the agent to end.
+    /// Whether a tool has asked the loop around to end.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) escalate: bool,
     /// Whether the agent only asks for another answer after an invalid one.

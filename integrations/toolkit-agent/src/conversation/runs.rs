@@ -11,7 +11,7 @@ use toolkit_core::Session;
 use toolkit_llm::FinishReason;
 use toolkit_llm::UserMessage;
 
-/// The path in a log to the calls of a turn.
+/// The path in a log to a turn's calls.
 #[derive(Debug, Default)]
 pub(crate) struct TurnPath {
     node: Arc<str>,
@@ -207,7 +207,7 @@ impl Conversation {
         Self::new(session.id()).sharing(session)
     }
 
-    /// Returns the conversation with the id and the shared values of `session`.
+    /// Returns the conversation with the id and values of `session`.
     pub(crate) fn sharing(mut self, session: &Session) -> Self {
         self.id = session.id().into();
         self.session = session.clone();
@@ -238,7 +238,7 @@ impl Conversation {
         !self.state.children.is_empty() && self.state.children.contains_key(&self.state.call_key(position))
     }
 
-    /// Puts back the unfinished conversation of an agent called at `position`.
+    /// Puts back the conversation of an agent called at `position`.
     pub(crate) fn return_called(&mut self, position: usize, called: State) {
         self.state.children.insert(self.state.call_key(position), called);
     }

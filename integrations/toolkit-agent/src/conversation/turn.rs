@@ -13,7 +13,7 @@ use toolkit_core::{ToolCall, ToolError, ToolResult};
 use toolkit_llm::AssistantMessage;
 use toolkit_llm::FinishReason;
 
-/// The model's message so far, and the results of its calls.
+/// The message so far, and the results of its calls.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Turn {
@@ -25,7 +25,7 @@ pub(crate) struct Turn {
     /// The calls that wait for a decision or a result, with the reason.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pending: BTreeMap<usize, Pending>,
-    /// The started calls that then waited, and were not started again.
+    /// The started calls that waited, and were not started again.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     waited: BTreeSet<usize>,
     #[serde(skip)]
@@ -218,7 +218,7 @@ impl Turn {
         self.results.iter().any(|result| result.position == position && result.outcome.is_ok())
     }
 
-    /// Returns whether the message has ended and each call has a result.
+    /// Returns whether the message and all calls have ended.
     pub(crate) fn is_complete(&self) -> bool {
         self.end.is_some() && self.results.len() == self.message.calls.len()
     }

@@ -60,7 +60,7 @@ impl Conversation {
         }
     }
 
-    /// Returns the message of the unfinished turn, with all pieces so far.
+    /// Returns the message of the turn, with all pieces so far.
     pub(crate) fn arrived_message(&mut self) -> Option<&AssistantMessage> {
         self.keep_arrived();
         self.turn_message()
@@ -127,7 +127,7 @@ impl Conversation {
         }
     }
 
-    /// Discards the turn, because the model failed before a call started.
+    /// Discards a turn that failed before a call started.
     pub(crate) fn discard_turn(&mut self) {
         self.live.arrived = Arrived::default();
         if self.state.turn.is_some() {

@@ -113,7 +113,7 @@ impl Views {
     }
 }
 
-/// The messages of a conversation as one agent's model reads them.
+/// The messages as one agent's model reads them.
 #[derive(Debug, Default)]
 pub(crate) struct View {
     agent: String,

@@ -63,7 +63,7 @@ pub struct AgentBuilder {
     sources: Vec<RegistrySource>,
     tool_callbacks: Option<Callbacks>,
     guardrails: Vec<Guardrail>,
-    /// The names and descriptions of transfer targets that are not sub-agents.
+    /// The transfer targets that are not sub-agents, with descriptions.
     transfer_targets: Vec<(String, String)>,
 }
 
@@ -107,7 +107,7 @@ impl AgentBuilder {
         self.instructions_with(move |_| instructions.clone())
     }
 
-    /// Sets a function that creates the instructions before each model call.
+    /// Sets a function that creates each model call's instructions.
     ///
     /// ```
     /// use toolkit_ai::agent::Agent;
@@ -128,8 +128,10 @@ impl AgentBuilder {
     }
 
     /// Adds tools: a list such as `tools![add]`, a [`ToolRegistry`], an `Arc<ToolRegistry>`, or a live
-    /// registry. Two tools with the same name fail [`build`](Self::build); if a live registry gets one
-    /// later, the tool added first keeps the name.
+    /// registry.
+    ///
+    /// Two tools with the same name fail [`build`](Self::build); if a live registry gets one later, the
+    /// tool added first keeps the name.
     #[must_use]
     pub fn tools(mut self, tools: impl IntoRegistrySource) -> Self {
         self.sources.push(tools.into_registry_source());
@@ -152,8 +154,9 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds another agent of the team, such as the parent, as a target of the tool `transfer_to_agent`. A
-    /// transfer to an agent outside the team ends the run with
+    /// Adds another agent of the team, such as the parent, as a target of the tool `transfer_to_agent`.
+    ///
+    /// A transfer to an agent outside the team ends the run with
     /// [`AgentError::UnknownAgent`](crate::AgentError::UnknownAgent).
     #[must_use]
     pub fn transfer_to(mut self, name: impl Into<String>, description: impl Into<String>) -> Self {
@@ -219,8 +222,9 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds a callback before each tool call, inside all middleware. It may change the arguments, or skip
-    /// the tool and the `after_tool` callbacks by returning a result.
+    /// Adds a callback before each tool call, inside all middleware.
+    ///
+    /// It may change the arguments, or skip the tool and the `after_tool` callbacks by returning a result.
     #[must_use]
     pub fn before_tool(
         self,
@@ -299,6 +303,7 @@ impl AgentBuilder {
 
 setters! { AgentBuilder:
     /// Sets the dispatcher for tool calls, with its registry, limits, policies and middleware.
+    ///
     /// [`tools`](Self::tools) and [`middleware`](Self::middleware) add to it, before or after this call.
     dispatcher(dispatcher: Dispatcher) = Some(dispatcher);
 }
@@ -308,11 +313,12 @@ setters! { AgentBuilder.settings:
     name(name: impl Into<String>) = name.into();
     /// Sets the description for the models of other agents.
     description(description: impl Into<String>) = description.into();
-    /// Sets the tool choice and other settings for tool use. With `parallel: Some(false)`, only the first
-    /// call of a message runs, even if the provider ignores the setting; the model is told about the
-    /// others.
+    /// Sets the tool choice and other settings for tool use.
+    ///
+    /// With `parallel: Some(false)`, only the first call of a message runs, even if the provider ignores
+    /// the setting; the model is told about the others.
     tool_config(tool_config: impl Into<ToolConfig>) = tool_config.into();
-    /// Sets the options for the model's answers, such as the temperature.
+    /// Sets the options for answers, such as the temperature.
     options(options: impl Into<Arc<ModelOptions>>) = options.into();
     /// Sets the [`Limits`] of a run of this agent, and of its work in another agent's run.
     limits(limits: Limits) = limits;
@@ -323,16 +329,20 @@ setters! { AgentBuilder.settings:
     /// Sets the session key that stores each answer.
     output_key(output_key: impl Into<String>) = Some(output_key.into());
     /// Sets the maximum number of messages sent to the model: the latest, beginning with a user message.
+    ///
     /// The latest user message and all after it are always sent.
     history_limit(history_limit: usize) = Some(history_limit);
-    /// Sets the compaction of conversations that exceed the model's context window. By default, the run
-    /// fails if they are too long.
+    /// Sets the compaction of conversations beyond the context window.
+    ///
+    /// By default, the run fails if they are too long.
     compaction(compaction: Compaction) = Some(compaction);
-    /// Sets whether responses are streamed, so that tool calls start before their end. Otherwise, the text
-    /// of a response is one [event](crate::RunEvent::Text). Default: `true`.
+    /// Sets whether responses are streamed, so that tool calls start before their end.
+    ///
+    /// Otherwise, the text of a response is one [event](crate::RunEvent::Text). Default: `true`.
     streaming(streaming: bool) = streaming;
-    /// Sets whether [text events](crate::RunEvent::Text) wait until guardrails have checked the text. With
-    /// `false`, listeners may receive text that is blocked afterwards. Reasoning and calls of the
+    /// Sets whether [text events](crate::RunEvent::Text) wait until guardrails have checked the text.
+    ///
+    /// With `false`, listeners may receive text that is blocked afterwards. Reasoning and calls of the
     /// provider's tools wait only after such text, or if the agent has a guardrail for responses. As that
     /// may change tool calls, their pieces then have no events.
     ///

@@ -22,7 +22,7 @@ pub struct InstructionsContext<'a> {
 
 pub(super) type MakeInstructions = dyn Fn(&InstructionsContext<'_>) -> String + Send + Sync;
 
-/// The settings of an agent with a model, except for its tools.
+/// The settings of an agent with a model, without tools.
 pub(super) struct Settings {
     pub(super) name: String,
     pub(super) description: String,

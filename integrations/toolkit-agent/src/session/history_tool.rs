@@ -32,8 +32,9 @@ fn ten() -> usize {
 }
 
 impl Sessions {
-    /// Creates the tool `search_history`, which finds messages in the user's saved conversations. It
-    /// returns the latest messages with a keyword, at most 50, each with its time (UTC) and author. It
+    /// Creates the tool `search_history`, which finds messages in the user's saved conversations.
+    ///
+    /// It returns the latest messages with a keyword, at most 50, each with its time (UTC) and author. It
     /// searches messages of the user and of one agent, in those of the latest 100 conversations that have a
     /// message from this agent.
     ///

@@ -70,7 +70,7 @@ impl Sessions {
         Self { inner: Arc::new(inner), error_details: false }
     }
 
-    /// Returns the conversations of a user, whose id may be empty.
+    /// Returns a user's conversations. The id may be empty.
     #[must_use]
     pub fn user(&self, user: impl Into<String>) -> UserSessions {
         UserSessions { sessions: self.clone(), user: user.into() }
@@ -256,7 +256,7 @@ impl SavedConversation {
 #[derive(Debug, Default)]
 pub(super) struct SharedState {
     values: SessionMap,
-    /// The values in the store at the last load or save.
+    /// The values at the last load or save.
     stored: AsyncMutex<BTreeMap<String, Value>>,
 }
 

@@ -161,14 +161,15 @@ pub struct ConversationKey<'a> {
     pub id: &'a str,
 }
 
-/// The log of a conversation, with one entry for each save.
+/// The log of a conversation, with an entry per save.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ConversationLog {
     /// The entries, the oldest first.
     pub entries: Vec<String>,
-    /// The version: greater than 0, and changed by each entry. A log that is replaced, or deleted and
-    /// created again, never gets an earlier one.
+    /// The version: greater than 0, and changed by each entry.
+    ///
+    /// A log that is replaced, or deleted and created again, never gets an earlier one.
     pub version: u64,
 }
 
@@ -198,7 +199,7 @@ impl ConversationInfo {
     }
 }
 
-/// The scope of shared session values: the application or a user.
+/// The scope of shared session values: application or user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StateScope<'a> {
     /// The application: keys with the prefix `app:`.

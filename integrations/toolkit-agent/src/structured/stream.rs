@@ -63,8 +63,10 @@ pub enum AnswerEvent<T> {
     Answer(Box<TypedOutput<T>>),
 }
 
-/// The events of a run, and its growing answer. The last item is [`AnswerEvent::Answer`], an
-/// [`AnswerEvent::Run`] with [`RunEvent::Waiting`], or an error.
+/// The events of a run, and its growing answer.
+///
+/// The last item is [`AnswerEvent::Answer`], an [`AnswerEvent::Run`] with [`RunEvent::Waiting`], or an
+/// error.
 ///
 /// Polling the stream drives the run, and dropping it stops the run. Pieces that arrive faster than the
 /// program reads become one partial answer.
@@ -75,7 +77,7 @@ pub struct AnswerStream<'a, T> {
     expected: Option<Arc<ExpectedAnswer>>,
     is_wrapped: bool,
     text: PartialAnswer,
-    /// The call whose arguments are the answer, with the arguments so far.
+    /// The call that is the answer, with its arguments so far.
     call: Option<(CallId, PartialAnswer)>,
     /// Whether the partial answer has changed since the last one yielded.
     is_changed: bool,

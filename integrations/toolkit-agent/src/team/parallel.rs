@@ -12,7 +12,7 @@ use crate::output::AgentOutput;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-/// A group of parallel agents, each with a copy of the conversation.
+/// Parallel agents, each with a copy of the conversation.
 ///
 /// At the end, their messages join the conversation in the order of the agents, and their answers,
 /// separated by blank lines, become the answer. All agents see changed session values at once.
@@ -53,7 +53,7 @@ workflow_agent!(ParallelAgent {
     /// Creates a group of parallel agents.
 });
 
-/// The copies of agents that have ended or were dropped, by index.
+/// The copies of ended or dropped agents, by index.
 type EndedBranches = Mutex<BTreeMap<usize, Conversation>>;
 
 /// The copy of the conversation for the agent at `index`. The drop adds it to `ended`.

@@ -26,8 +26,10 @@ struct AgentArguments {
 }
 
 impl Agent {
-    /// Creates a tool that calls this agent, with the parameter `request`. It has the agent's description
-    /// and, normalized to a legal tool name, the agent's name. [`AdaptedTool`] can change both.
+    /// Creates a tool that calls this agent, with a parameter `request`.
+    ///
+    /// It has the agent's description and, normalized to a legal tool name, the agent's name.
+    /// [`AdaptedTool`] can change both.
     ///
     /// The agent answers in a new conversation, with the session and the user of the caller. A call by
     /// another agent is part of its run: the limits apply, cancelling the call stops the called agent, an

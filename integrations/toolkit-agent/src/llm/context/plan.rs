@@ -31,7 +31,7 @@ pub(super) struct Plan {
     pub(super) tokens: u64,
     /// The estimated tokens divided by the provider's count.
     pub(super) factor: f64,
-    /// Whether the compaction saves enough tokens to pay for a summary.
+    /// Whether the saved tokens pay for a summary.
     pub(super) is_worth_summary: bool,
 }
 

@@ -14,7 +14,7 @@ use toolkit_llm::{
     ChatModel, FinishReason, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelRetry, Price,
 };
 
-/// The minimum tokens of a part of the conversation in one request.
+/// The minimum tokens of a part in one request.
 const LEAST_TOKENS: u64 = 200;
 
 /// The maximum number of parts of a summarized conversation. Each costs a model call.

@@ -46,7 +46,7 @@ pub(in crate::llm) struct Attempt {
 }
 
 impl Attempt {
-    /// Returns whether the provider bills the attempt that failed with this error.
+    /// Returns whether the provider bills an attempt with this error.
     pub(in crate::llm) fn is_billed(&self, error: &ModelError) -> bool {
         self.has_begun || error.partial().is_some()
     }
@@ -359,7 +359,7 @@ impl TurnCalls<'_> {
         run.check_cancelled()
     }
 
-    /// Cancels the running calls, and adds results for all remaining ones.
+    /// Cancels running calls, and adds results for all remaining ones.
     pub(super) async fn stop(mut self) {
         self.dispatch.batch.cancel();
         while let Some(result) = self.next().await {

@@ -5,7 +5,7 @@ use crate::event::RunEvent;
 use toolkit_core::CallId;
 use toolkit_llm::{AssistantMessage, Message};
 
-/// The events of a response that wait until guardrails have checked it.
+/// The events of a response that wait for guardrails.
 #[derive(Default)]
 pub(in crate::llm) struct EventBuffer {
     paused: Vec<RunEvent>,

@@ -19,7 +19,7 @@ pub(super) enum Step {
         /// Whether the answer is the arguments of a call, which were checked.
         is_accepted: bool,
     },
-    /// The calls give no valid answer, and the model answers again.
+    /// The calls give no valid answer. The model answers again.
     Repair {
         invalid: String,
         /// Whether the message contains an answer, which is withheld.
@@ -34,7 +34,7 @@ pub(super) enum Step {
     },
 }
 
-/// Returns the step after a turn in which all calls have results.
+/// Returns the step after a turn with all results.
 pub(super) fn next_step(turn: &Turn, answer: &FinalAnswer<'_>) -> Step {
     let message = turn.message();
     let results = turn.results();

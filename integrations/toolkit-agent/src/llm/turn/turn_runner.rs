@@ -239,7 +239,7 @@ impl<'a> TurnRunner<'a> {
         }
     }
 
-    /// Emits the held events of an ended turn, and saves the conversation.
+    /// Emits an ended turn's held events, and saves the conversation.
     async fn end_turn(&mut self, conversation: &mut Conversation) -> Result<(), AgentError> {
         if conversation.unchecked().is_empty() {
             self.buffer.emit(self.scope.run);
@@ -348,6 +348,6 @@ async fn response(
 enum CallsEnd {
     /// All calls have results. The error is of a stream that broke off after a call had started.
     Turn(Option<ModelError>),
-    /// A guardrail has blocked the input, and this is the answer.
+    /// A guardrail has blocked the input with this answer.
     Input(AgentOutput),
 }
