@@ -92,7 +92,7 @@ pub enum Verdict<T> {
     End(String),
 }
 
-/// Where a [`Guardrail`] checks a value.
+/// The context of a [`Guardrail`]'s check.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct GuardContext {
@@ -235,8 +235,9 @@ impl Guardrail {
 
     /// Runs the check of an input beside the first model call, to save time.
     ///
-    /// Before it has passed, no tool call starts and no event of the response is emitted. Otherwise, the
-    /// model call is dropped, and its tokens so far are counted. Other checks ignore this setting.
+    /// Before it has passed, no tool call starts and no event of the response is emitted. If it does not
+    /// pass, the model call is dropped, and its tokens so far are counted. Other checks ignore this
+    /// setting.
     #[must_use]
     pub fn beside_model(mut self) -> Self {
         self.is_beside_model = true;

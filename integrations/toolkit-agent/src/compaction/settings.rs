@@ -22,8 +22,8 @@ type Summarize = dyn Fn(SummaryRequest) -> BoxFuture<'static, Result<String, Str
 ///    [function](Self::with_summary). Without either, or if the summary fails, a note replaces them.
 ///
 /// The [latest messages](Self::with_keep_latest) stay unchanged, unless the request would still exceed the
-/// window. Then the results of the latest turn are reduced last. A summary that would save little is not
-/// written, because it would have to be paid in each turn.
+/// window. Then they are reduced too, the results of the latest turn last. A summary that would save little
+/// is not written, because it would have to be paid in each turn.
 ///
 /// The unanswered message of the user stays, and so does the first one, which usually states the task, if
 /// it is not longer than a [summary](Self::with_summary_tokens) may be. Calls are never separated from
