@@ -9,12 +9,11 @@ use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::schema::keyword::{booleans_to_objects, each_subschema};
 use toolkit_core::{ToolDefinition, ToolMetadata, ToolTag};
 
-/// The format for tool definitions of the Model Context Protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct McpFormat {
     pub(crate) name_rule: NameRule,
-    /// Whether an output that is no object is published as the property `result` of an object. Versions before
-    /// 2026-07-28 know no other outputs.
+    /// Whether an output that is no object is published as the property `result` of an object. Versions
+    /// before 2026-07-28 know no other outputs.
     pub(crate) wraps_outputs: bool,
 }
 
@@ -22,7 +21,7 @@ pub(crate) struct McpFormat {
 #[derive(Clone)]
 pub(crate) struct ToolList(Arc<[Arc<Tool>]>);
 
-/// The prefix of a cursor. The rest of the cursor is the name of the last entry of the preceding page.
+/// Precedes the name of the last entry of the preceding page in a cursor.
 const AFTER: &str = "after:";
 
 impl ToolList {
@@ -48,10 +47,9 @@ impl ToolList {
     }
 }
 
-/// Returns a page of at most `size` entries, which are sorted by name, and the cursor of the next page.
+/// Returns a page of at most `size` entries, sorted by name, and the cursor of the next page.
 ///
-/// A cursor names an entry. Therefore, no entry is missed or repeated if other entries are added or removed between the
-/// requests for two pages.
+/// A cursor names an entry, so none is missed or repeated if the list changes between two pages.
 ///
 /// # Errors
 /// This server did not issue the cursor.
@@ -126,21 +124,22 @@ fn render(definition: &ToolDefinition, name: &str, wraps_outputs: bool) -> Tool 
     tool
 }
 
-/// Returns the schema of the arguments. The protocol demands `"type": "object"` at the root.
+/// The protocol demands `"type": "object"` at the root.
 fn input_schema(definition: &ToolDefinition) -> JsonObject {
     let mut schema = published(&definition.parameters).unwrap_or_default();
     schema.entry("type").or_insert_with(|| "object".into());
     schema
 }
 
-/// Returns an object schema without boolean schemas inside. Some clients drop all tools of a server for one of them.
+/// Returns an object schema without boolean schemas inside. Some clients drop all tools of a server for one
+/// of them.
 fn published(schema: &Value) -> Option<JsonObject> {
     let mut schema = Value::Object(schema.as_object()?.clone());
     booleans_to_objects(&mut schema);
     if let Value::Object(schema) = schema { Some(schema) } else { None }
 }
 
-/// Returns whether an output with this schema is wrapped for versions that know only objects as outputs.
+/// Returns whether an output is wrapped for versions that know only objects as outputs.
 pub(crate) fn is_wrapped(schema: &Value) -> bool {
     schema.get("type").is_none_or(|kind| kind != "object")
 }
@@ -159,7 +158,7 @@ fn wrapped(schema: JsonObject) -> JsonObject {
     wrapped
 }
 
-/// Lets a reference to the root lead to the property `result`.
+/// Lets references to the root lead to the property `result`.
 fn move_reference_to_root(keywords: &mut Map<String, Value>) {
     if let Some(target) = keywords.get_mut("$ref")
         && *target == "#"
@@ -168,7 +167,7 @@ fn move_reference_to_root(keywords: &mut Map<String, Value>) {
     }
 }
 
-/// Returns a hint of a tool, which its tag also gives.
+/// Returns a hint that a tag may also give.
 fn tagged(metadata: &ToolMetadata, hint: Option<bool>, tag: ToolTag) -> Option<bool> {
     if hint.is_none() && metadata.tags.contains(&tag) { Some(true) } else { hint }
 }
@@ -199,7 +198,6 @@ fn icon(icon: &ToolIcon) -> Icon {
     published
 }
 
-/// Returns the metadata of the program.
 pub(crate) fn published_meta(meta: &Map<String, Value>) -> Option<MetaObject> {
     if meta.is_empty() { None } else { Some(MetaObject(meta.clone())) }
 }
