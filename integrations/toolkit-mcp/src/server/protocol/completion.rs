@@ -23,8 +23,8 @@ pub(crate) fn complete(definition: &ToolDefinition, parameter: &str, typed: &str
     CompletionInfo::with_pagination(values, total, has_more).unwrap_or_default()
 }
 
-/// Returns the values that `schema` lists, in the order of the schema. References may lead to the same schema in
-/// many ways, so each schema is visited once.
+/// Returns the values that `schema` lists, in its order. References may lead to the same schema in many ways,
+/// so each schema is visited once.
 fn listed(root: &Value, schema: &Value) -> Vec<String> {
     let mut values = Vec::new();
     let mut visited = HashSet::new();

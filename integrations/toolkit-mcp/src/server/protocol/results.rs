@@ -10,7 +10,8 @@ use toolkit_core::{Content, Media, ToolError, ToolOutput};
 /// Returns the result of a successful call.
 ///
 /// A tool with an output schema but no structured value gets the JSON output as structured content, or
-/// `full_json` if it was truncated. Without an exact number in a JSON value, there is no structured content.
+/// `full_json` if it was truncated. Numbers that a JSON value cannot hold leave the result without structured
+/// content.
 ///
 /// # Errors
 /// The structured content does not fit the output schema, or the JSON output is nested too deep for a value.
