@@ -72,7 +72,7 @@ pub struct HttpClient {
     server_name: &'static str,
 }
 
-/// The head of a response, whose body may still be arriving.
+/// The head of a response; its body may be arriving.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct HttpResponse {
@@ -82,8 +82,8 @@ pub struct HttpResponse {
     pub headers: HeaderMap,
     /// The body, read within the limits of the client.
     pub body: BoundedBody,
-    /// The secrets in the headers and the query of the request, to remove from what is shown of the answer:
-    /// some servers repeat the headers of a request that they refuse.
+    /// The secrets of the request, to remove from what is shown of the answer: some servers repeat the
+    /// headers of a request that they refuse.
     pub secrets: Redactor,
     server_name: &'static str,
 }
@@ -114,8 +114,9 @@ impl HttpClient {
         self
     }
 
-    /// Keeps idle connections also if they are not encrypted, for many requests to one server. A server may
-    /// close one just when a request is sent, so the caller must be able to go on after a lost request.
+    /// Keeps idle connections also if they are not encrypted, for many requests to one server.
+    ///
+    /// A server may close one just when a request is sent, so the caller must cope with a lost request.
     #[must_use]
     pub fn with_kept_connections(self) -> Self {
         Self { keeps_plain: true, ..self }
@@ -124,8 +125,8 @@ impl HttpClient {
     /// Refuses servers at addresses that are not public: private, loopback, link-local, unique-local, shared
     /// (carrier-grade NAT), multicast and reserved ones.
     ///
-    /// Addresses are checked after the name was resolved, and the connection uses them. A proxy resolves
-    /// names itself, so only addresses written as numbers are checked for requests through one.
+    /// Resolved addresses are checked, and used for the connection. Through a proxy, which resolves names
+    /// itself, only addresses written as numbers are checked.
     #[must_use]
     pub fn with_public_addresses_only(self) -> Self {
         let Self { connector, keeps_plain, limits, server_name, .. } = self;
@@ -139,11 +140,12 @@ impl HttpClient {
         &self.limits
     }
 
-    /// Sends a request with an absolute URL, and returns the head of the response within `patience`. The time
-    /// for the whole response counts from this call.
+    /// Sends a request with an absolute URL, and returns the head of the response within `patience`.
+    ///
+    /// The time for the whole response counts from this call.
     ///
     /// # Errors
-    /// There is no connection, it breaks, the server does not answer in time, or its address is not allowed.
+    /// The connection fails, the server does not answer in time, or its address is not allowed.
     pub async fn send(
         &self,
         mut request: Request<Bytes>,

@@ -60,7 +60,6 @@ pub(crate) enum TimeUnit {
     ForStart,
 }
 
-/// The rules of a dialect, with lists separated by blanks.
 pub(crate) struct Rules {
     pub(crate) dialect: Dialect,
     pub(crate) name: &'static str,
@@ -68,8 +67,8 @@ pub(crate) struct Rules {
     pub(crate) containers: &'static str,
     /// The ends of the paths of its files.
     files: &'static str,
-    /// The keys, of the file or of a server, perhaps with a value, by which the dialect is told from others
-    /// with the same container. Without marks, the container suffices.
+    /// The keys, perhaps with a value, by which the dialect is told from others with the same container.
+    /// Without marks, the container suffices.
     marks: &'static str,
     pub(crate) syntax: Syntax,
     pub(crate) timeout: TimeUnit,
@@ -156,7 +155,6 @@ impl Rules {
         self.files.split_whitespace().any(|file| path.ends_with(file))
     }
 
-    /// Returns the table of servers with its path.
     pub(crate) fn servers<'a>(&self, root: &'a Node) -> Option<(&'static str, &'a Node)> {
         for path in self.containers.split(' ') {
             if let Some(servers) = root.at(path) {

@@ -49,7 +49,6 @@ impl<'a> EntryReader<'a> {
         Ok(ServerEntry { transport: read?, ..self.entry })
     }
 
-    /// Reads the keys of an entry, or of a part of it.
     fn table(&mut self, value: &Node) -> Read<()> {
         let name = self.entry.name.clone();
         let members = self.expect(&name, value, value.members(), "an object")?;

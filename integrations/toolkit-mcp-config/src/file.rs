@@ -41,7 +41,7 @@ impl ConfigFile {
         Self::parse(text, None, None)
     }
 
-    /// Reads the text of a file of one dialect, perhaps without servers.
+    /// Reads a file of one dialect, perhaps without servers.
     ///
     /// # Errors
     /// [`ConfigError`] if the text is neither JSON nor TOML.
@@ -49,8 +49,10 @@ impl ConfigFile {
         Self::parse(text, None, Some(dialect))
     }
 
-    /// Reads a file, and recognises its dialect by its path or its content. Relative paths in it are relative
-    /// to the folder of the project: for `.vscode/mcp.json`, the folder with `.vscode`.
+    /// Reads a file, and recognises its dialect by its path or its content.
+    ///
+    /// Relative paths in it are relative to the folder of the project: for `.vscode/mcp.json`, the folder
+    /// with `.vscode`.
     ///
     /// # Errors
     /// [`ConfigError`] if the file cannot be read, is neither JSON nor TOML, or has no servers.
@@ -150,7 +152,6 @@ impl ConfigFile {
         self.issues.push(ConfigError::new("", None, message));
     }
 
-    /// Fails all servers, because of a rule that is not understood.
     fn fail(&mut self, rule: &str, place: Place) {
         let text = format!("`{rule}` restricts the servers, and is not supported in this form; remove it");
         for server in self.servers.drain(..) {
@@ -171,21 +172,24 @@ impl ConfigFile {
     }
 
     /// Returns what has no effect: unknown and unsupported keys, values that are not replaced, and keys
-    /// beside the servers that may restrict them. A file without servers is an issue, too.
+    /// beside the servers that may restrict them.
+    ///
+    /// A file without servers is an issue, too.
     #[must_use]
     pub fn issues(&self) -> &[ConfigError] {
         &self.issues
     }
 
-    /// Returns a fault for each server that cannot be used. Its entry is malformed, or it has a restriction
-    /// of its own or of the whole file that is not supported.
+    /// Returns a fault for each server that cannot be used.
+    ///
+    /// Its entry is malformed, or it has a restriction of its own or of the whole file that is not supported.
     #[must_use]
     pub fn failures(&self) -> &[ConfigError] {
         &self.failures
     }
 }
 
-/// Returns the defaults of what the program asks its user for.
+/// Returns the defaults of the program's questions to its user.
 fn inputs(root: &Node) -> Arc<BTreeMap<String, String>> {
     let listed = root.at("inputs").or_else(|| root.at("mcp/inputs")).and_then(Node::items);
     let mut defaults = BTreeMap::new();
@@ -215,7 +219,6 @@ fn is_switched_off(entry: &Node) -> bool {
     flag("disabled") == Some(true) || flag("enabled") == Some(false)
 }
 
-/// Returns the paths of other tables that look like servers.
 fn other_containers(root: &Node, container: &str) -> Vec<&'static str> {
     let mut paths: Vec<&str> = Vec::new();
     for rules in RULES {

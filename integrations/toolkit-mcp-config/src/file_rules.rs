@@ -28,7 +28,7 @@ pub(crate) enum FileRule {
     OfOtherParts,
 }
 
-/// By dialect and [path](Node::at).
+/// The rules by dialect and [path](Node::at).
 const RULES: &[(Dialect, &str, FileRule)] = &[
     (Dialect::Amp, "amp.tools.disable", FileRule::DeniedTools),
     (Dialect::Amp, "amp.tools.enable", FileRule::AllowedTools),
@@ -180,7 +180,7 @@ fn prefixes(dialect: Dialect, server: &str) -> Vec<String> {
     prefixes
 }
 
-/// Returns the pattern of a rule: `mcp__` with the name of a server alone stands for all its tools.
+/// `mcp__` with the name of a server alone stands for all its tools.
 fn of_server(name: &str, prefixes: &[String]) -> String {
     let all = format!("{name}__");
     let is_server = name.starts_with("mcp__") && prefixes.contains(&all);
@@ -192,7 +192,7 @@ impl FileRule {
         self.known_effect(value).unwrap_or(Effect::Unknown)
     }
 
-    /// Returns the effect; `None` if the value does not have its form.
+    /// `None` if the value does not have its form.
     fn known_effect(self, value: &Node) -> Option<Effect> {
         match self {
             Self::AllowedServers => Some(Effect::Servers { names: names(value)?, are_allowed: true }),
@@ -211,7 +211,6 @@ impl FileRule {
     }
 }
 
-/// Reads a list of the only tools that are allowed, or of tools that are not.
 fn listed_tools(value: &Node, is_allowed: bool) -> Option<Effect> {
     let mut rules = Vec::new();
     for name in names(value)? {
@@ -241,7 +240,6 @@ fn is_on(value: &Node) -> Option<bool> {
     }
 }
 
-/// Reads tools with a flag or a decision, or one of these for all tools.
 fn switches(value: &Node) -> Option<Effect> {
     let rules = match value.members() {
         Some(tools) => tools.iter().map(|tool| (tool.key.clone(), is_offered(&tool.value))).collect(),
@@ -278,7 +276,6 @@ fn decisions(value: &Node) -> Option<Effect> {
     Some(Effect::Tools { rules, otherwise: true })
 }
 
-/// Reads the decision for all tools in `default`, and those for each in `tools`.
 fn defaults(value: &Node) -> Option<Effect> {
     let otherwise = value.get("default").is_none_or(is_offered);
     let mut rules = Vec::new();

@@ -31,9 +31,9 @@ pub(crate) enum Key {
     /// A key without effect on the connection or its tools: a description, or what the program approves
     /// without asking. Programs with this library have permissions of their own.
     Harmless,
-    /// A key that is not supported, and without which the server offers no more.
+    /// A key without which the server offers no more.
     Unsupported,
-    /// A key that restricts the server, and is not supported.
+    /// A key that restricts the server in an unsupported way.
     Restricting,
 }
 
@@ -76,7 +76,7 @@ const KEYS: &[(Key, &str)] = &[
 /// Parts of the names of restrictions.
 const RESTRICTIONS: &str = "allow block deny denied disab exclu filter forbid includ only permi restrict sandbox tools whitelist blacklist";
 
-/// Further parts, in the names of keys of a whole file.
+/// Further parts of the names of keys of a file.
 const FILE_RESTRICTIONS: &str = "polic reject";
 
 /// Parts of the names of an editor's keys about its tools.

@@ -21,10 +21,9 @@
 //! What a file says about a server is read, reported or refused:
 //!
 //! - **Read**: command or URL, variables, time limits, and the lists of tools, as a [`ServerToolFilter`].
-//! - **Reported** by [`ConfigFile::issues`], with its place: unknown keys, and what is not supported, such as
-//!   a login.
-//! - **Refused**: a server is one of the [`ConfigFile::failures`] if its entry is malformed, or restricts it
-//!   in a way that is not supported, such as a sandbox. A restriction is never dropped.
+//! - **Reported** by [`ConfigFile::issues`]: unknown keys, and what is not supported, such as a login.
+//! - **Refused**: a server is one of the [`ConfigFile::failures`] if its entry is malformed or has an
+//!   unsupported restriction, such as a sandbox. A restriction is never dropped.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -7,7 +7,7 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use std::ops::Range;
 use toml_edit::{Document, Item, TableLike};
 
-/// A value with its place, as the byte offset in the file.
+/// A value with its byte offset in the file.
 pub(crate) struct Node {
     pub(crate) offset: usize,
     pub(crate) tree: Tree,
@@ -30,7 +30,6 @@ pub(crate) struct Member {
 }
 
 impl Node {
-    /// Returns the kind of value, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match self.tree {
             Tree::Null => "null",

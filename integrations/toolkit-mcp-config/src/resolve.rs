@@ -13,7 +13,7 @@ pub(crate) fn origin(url: &str) -> &str {
     if end == start || url.contains(|c: char| c.is_ascii_control()) { url } else { &url[..end] }
 }
 
-/// Stands for the value of a variable, which a URL cannot contain.
+/// Stands for a variable; no URL contains it.
 const VALUE: &str = "\u{f8ff}";
 
 impl ServerEntry {

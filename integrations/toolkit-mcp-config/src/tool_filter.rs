@@ -18,7 +18,7 @@ pub struct ServerToolFilter(Vec<ToolList>);
 /// One list of tools. Its last rule for a tool decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ToolList {
-    /// What the program may put before the name of a tool.
+    /// What may stand before the name of a tool.
     prefixes: Vec<String>,
     rules: Vec<(String, bool)>,
     /// Whether a tool without a rule is permitted.
@@ -50,7 +50,6 @@ impl ServerToolFilter {
         self.0.is_empty()
     }
 
-    /// Adds a list of the only permitted tools, or of tools that are not.
     pub(crate) fn list(&mut self, names: &[String], is_permitted: bool) {
         let rules = names.iter().map(|name| (name.clone(), is_permitted));
         self.switch(vec![String::new()], rules.collect(), !is_permitted);

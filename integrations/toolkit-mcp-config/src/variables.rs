@@ -7,7 +7,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What an entry needs to replace variables.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub(crate) struct Variables {
     pub(crate) syntax: Syntax,
@@ -15,7 +14,7 @@ pub(crate) struct Variables {
     pub(crate) project: Option<PathBuf>,
     /// The defaults of what the program asks its user for.
     pub(crate) inputs: Arc<BTreeMap<String, String>>,
-    /// The variables that the entry of a URL sets for its own texts.
+    /// The variables that an entry sets for its own texts.
     pub(crate) own: BTreeMap<String, String>,
     pub(crate) env_file: Option<String>,
     /// The variables to pass on, if they are set.
@@ -30,7 +29,7 @@ impl fmt::Debug for Variables {
     }
 }
 
-/// A reference: its place in the text, and what is between the marks.
+/// A reference, with its place and what its marks enclose.
 struct Reference<'a> {
     start: usize,
     end: usize,
@@ -71,7 +70,6 @@ fn after_dollar(text: &str, start: usize) -> Option<Reference<'_>> {
     Some(Reference { start, end: start + 1 + name.len(), inside: name })
 }
 
-/// Replaces each reference by what `value` returns for its name and its default.
 fn expand(
     text: &str,
     syntax: Syntax,
@@ -112,7 +110,6 @@ impl Variables {
         })
     }
 
-    /// Replaces each reference by its default, or by a mark.
     pub(crate) fn with_defaults(&self, text: &str, mark: &str) -> Result<String, String> {
         expand(text, self.syntax, |_, default| Ok(default.unwrap_or(mark).to_owned()))
     }
@@ -130,7 +127,6 @@ impl Variables {
         }
     }
 
-    /// Returns the value of a reference that is no environment variable.
     fn own_value(&self, name: &str, lookup: &Lookup<'_>) -> Option<String> {
         let project = self.project.as_ref();
         let text = |path: &Path| Some(path.to_string_lossy().into_owned());
@@ -163,7 +159,7 @@ impl Variables {
         }
     }
 
-    /// Returns a path relative to the project, with `~` as the home folder.
+    /// Resolves a path relative to the project; `~` is the home.
     pub(crate) fn path(&self, path: &str, lookup: &Lookup<'_>) -> String {
         let home = home(lookup);
         if let (Some(rest), Some(home)) = (path.strip_prefix("~/"), &home) {

@@ -9,8 +9,9 @@ use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
 use std::collections::BTreeMap;
 use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike};
 
-/// Returns the text of a file with the entry of a server added. The rest of the file stays as it is, with its
-/// comments.
+/// Returns the text of a file with the entry of a server added.
+///
+/// The rest of the file stays as it is, with its comments.
 ///
 /// The texts of the entry are written as they are, so variables are those of the dialect. If the file already
 /// has an entry of this name, its command or URL is replaced, and its other keys stay. Its variables and its

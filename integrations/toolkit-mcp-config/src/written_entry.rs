@@ -33,7 +33,6 @@ struct OldEntry {
 }
 
 impl Written {
-    /// Returns whether a value of a file is this one.
     pub(crate) fn is(&self, node: &Node) -> bool {
         match self {
             Self::Text(text) => node.text().as_ref() == Some(text),

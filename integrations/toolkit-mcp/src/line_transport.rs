@@ -143,7 +143,7 @@ pub(crate) struct LineReader<R> {
     reader: BufReader<R>,
     limit: usize,
     line: Vec<u8>,
-    /// With the bytes beyond the limit.
+    /// The length with the bytes beyond the limit.
     length: usize,
     is_complete: bool,
 }
@@ -215,7 +215,7 @@ pub(crate) struct LineTransport<Role: LineRole, R, W> {
     reports: Role::Reports,
     batch: VecDeque<Box<RawValue>>,
     pending: HashSet<RequestId>,
-    /// The requests that end with an error after an overlong line.
+    /// The requests that an overlong line ends.
     failed: Vec<RequestId>,
 }
 

@@ -33,7 +33,7 @@ pub enum McpErrorKind {
     Unauthorized,
     /// The server did not answer in time.
     TimedOut,
-    /// The other side violates the protocol, or no version is common.
+    /// The protocol is violated, or no version is shared.
     Protocol,
 }
 

@@ -175,7 +175,7 @@ impl OpenRequest {
     }
 }
 
-/// Returns the name, or `_OTHER` for one that may be unknown.
+/// Returns the name; `_OTHER` if it may be unknown.
 fn measured_name(name: Option<&str>, is_known: bool) -> Option<&str> {
     if is_known { name } else { name.and(Some("_OTHER")) }
 }

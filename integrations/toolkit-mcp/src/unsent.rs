@@ -9,7 +9,6 @@ const MAX_UNSENT: usize = 256;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Unsent(watch::Sender<usize>);
 
-/// A message that is counted until it is dropped.
 pub(crate) struct UnsentMessage(watch::Sender<usize>);
 
 impl Unsent {

@@ -12,8 +12,7 @@ use tower_service::Service;
 pub(super) type Failure = Box<dyn Error + Send + Sync>;
 pub(super) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// IANA's registry of special-purpose addresses, multicast and the reserved addresses, each with the length
-/// of its prefix.
+/// IANA's registry of special-purpose addresses, multicast and reserved ones, each with its prefix length.
 const NOT_PUBLIC: [(Ipv4Addr, u32); 15] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
@@ -77,7 +76,6 @@ impl fmt::Display for NotPublic {
 
 impl Error for NotPublic {}
 
-/// Resolves names with the system, and refuses the addresses that are not allowed.
 #[derive(Clone)]
 pub(super) struct Resolver {
     system: GaiResolver,

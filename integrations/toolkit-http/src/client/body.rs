@@ -15,14 +15,14 @@ use tokio::time::{Instant, Sleep, sleep_until};
 /// The byte-order mark, which some servers put before JSON.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// A response body with limits on time and size. Reading fails if the server is silent for too long or sends
-/// too many bytes.
+/// A response body with limits on time and size.
+///
+/// Reading fails if the server is silent for too long or sends too many bytes.
 pub struct BoundedBody {
     body: Incoming,
     limits: HttpLimits,
-    /// For the complete answer.
+    /// The deadline of the complete answer.
     deadline: Instant,
-    /// For the earlier of the idle limit and the deadline.
     alarm: Pin<Box<Sleep>>,
     received: usize,
     /// Returned by the next poll.
@@ -91,7 +91,9 @@ impl BoundedBody {
     }
 
     /// Reads at most the first `most` bytes, without a byte-order mark, and fewer if reading fails or takes
-    /// longer than `limit`. For the message of a failed request, where the status is known already.
+    /// longer than `limit`.
+    ///
+    /// The bytes are for the message of a failed request, whose status is known.
     pub async fn head(&mut self, most: usize, limit: Duration) -> Vec<u8> {
         self.deadline = self.deadline.min(deadline(limit));
         let next_alarm = self.deadline.min(self.alarm.deadline());

@@ -28,14 +28,14 @@ use tower_service::Service;
 /// The time without traffic before the first probe, and between two probes.
 const KEEPALIVE: Duration = Duration::from_secs(15);
 
-/// The number of unanswered probes after which a connection is lost.
+/// The unanswered probes after which a connection is lost.
 const PROBES: u32 = 3;
 
 /// The time without acknowledgement of sent data after which a connection is lost.
 #[cfg(any(target_os = "android", target_os = "linux"))]
 const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
 
-/// Returns the maximum number of idle connections to keep for one server.
+/// Returns the maximum number of idle connections to one server.
 ///
 /// Unencrypted connections are not kept, because a new one costs little. Small servers may close idle
 /// connections at any time, and a request sent at that moment would be lost.
@@ -44,7 +44,6 @@ pub fn max_idle_connections(is_plain: bool) -> usize {
     if is_plain { 0 } else { usize::MAX }
 }
 
-/// Returns the cryptography that the program has installed, or that of the features.
 fn crypto_provider() -> Option<Arc<CryptoProvider>> {
     #[cfg(feature = "aws-lc-rs")]
     let of_features = Some(rustls::crypto::aws_lc_rs::default_provider());
@@ -103,7 +102,6 @@ impl Proxy {
     }
 }
 
-/// Opens connections, directly or through a proxy.
 #[derive(Clone)]
 pub(super) struct Connector {
     /// For direct connections.

@@ -6,11 +6,11 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
-/// A request that got no usable answer. The message names neither the URL nor a secret.
+/// A request without a usable answer. The message names neither the URL nor a secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HttpError {
     kind: HttpErrorKind,
-    /// What happened to the connection, with the words for the server and a colon, or nothing.
+    /// What happened to the connection, followed by a colon, or nothing.
     place: String,
     reason: String,
     is_connect: bool,
@@ -69,7 +69,9 @@ impl HttpError {
     }
 
     /// Converts an error of a connection, which could not be opened if `is_connect`, and broke later
-    /// otherwise. `server` is the words for the server.
+    /// otherwise.
+    ///
+    /// `server` is the words for the server.
     #[must_use]
     pub fn of_connection(error: &(dyn Error + 'static), is_connect: bool, server: &str) -> Self {
         let own = causes(error).find_map(|cause| cause.downcast_ref::<Self>());
@@ -91,8 +93,10 @@ impl HttpError {
         Self { kind, place, reason: root_cause(error), is_connect, is_lasting }
     }
 
-    /// Returns the error of a time limit. `server` is the words for the server, and `what` those for what it
-    /// has not done, such as `has not answered`.
+    /// Returns the error of a time limit.
+    ///
+    /// `server` is the words for the server, and `what` those for what it has not done, such as `has not
+    /// answered`.
     #[must_use]
     pub fn timed_out(server: &str, what: &str, limit: Duration) -> Self {
         Self::new(HttpErrorKind::TimedOut, format!("{server} {what} within {} s", limit.as_secs_f64()))
@@ -113,8 +117,6 @@ impl fmt::Display for HttpError {
 
 impl Error for HttpError {}
 
-/// Returns whether another connection would fail, too: the certificate is invalid, or the head of the
-/// response is too large.
 fn is_lasting(error: &(dyn Error + 'static)) -> bool {
     let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
     let is_certificate = matches!(

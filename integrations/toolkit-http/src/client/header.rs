@@ -25,7 +25,7 @@ pub fn media_type(headers: &HeaderMap) -> Option<String> {
     text.split(';').next().map(|text| text.trim().to_lowercase()).filter(|text| !text.is_empty())
 }
 
-/// Returns whether this is the media type of one JSON document.
+/// Returns whether this is the type of a JSON document.
 #[must_use]
 pub fn is_json(media_type: &str) -> bool {
     media_type == "application/json" || media_type.ends_with("+json") || media_type == "text/json"

@@ -23,8 +23,8 @@ pub struct HttpLimits {
     /// The time limit for the complete answer; 30 min by default.
     pub total: Duration,
     /// The maximum time without new data, 2 min by default. It applies before the first part of a stream, and
-    /// between two parts of any answer. Before an answer that is not streamed, the server may be silent for
-    /// up to [`total`](Self::total).
+    /// between two parts of any answer. Before another answer, the server may be silent for up to
+    /// [`total`](Self::total).
     pub idle: Duration,
     /// The maximum size of an answer, in bytes; 64 MiB by default.
     pub max_bytes: usize,
@@ -52,7 +52,7 @@ setters! { HttpLimits:
     with_max_bytes(max_bytes: usize) = max_bytes;
 }
 
-/// Returns the instant after `limit`, at most one year, to avoid an overflow.
+/// Returns the instant after `limit`, at most one year.
 #[must_use]
 pub fn deadline(limit: Duration) -> Instant {
     const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);

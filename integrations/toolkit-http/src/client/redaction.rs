@@ -5,10 +5,8 @@ use http::Request;
 use http::header::{COOKIE, HeaderMap, HeaderName, HeaderValue};
 use toolkit_core::redaction::{Redacted, Redactor, is_secret_name};
 
-/// Parts of the names of secret headers.
 const SECRET_NAMES: [&str; 5] = ["auth", "cookie", "key", "secret", "token"];
 
-/// The maximum length of an unexpected body in an error message, in characters.
 const SHOWN_CHARS: usize = 300;
 
 /// Returns the secrets in the headers of a request, to remove from the answer.
@@ -86,7 +84,7 @@ pub fn header_text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
 }
 
-/// Returns at most 300 characters of an unexpected body, for an error message.
+/// Returns at most 300 characters of a body, for errors.
 #[must_use]
 pub fn shown(body: &Redacted) -> String {
     let text = body.as_str().trim();

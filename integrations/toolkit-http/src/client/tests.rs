@@ -32,7 +32,6 @@ fn client(limits: HttpLimits, proxies: Matcher) -> HttpClient {
     HttpClient::with_connector(Connector::with_proxies(&limits, proxies), limits)
 }
 
-/// Returns the status and a text of the server without the secrets of the request.
 async fn send(client: &HttpClient, url: &str) -> Result<(u16, String), HttpError> {
     let mut request = Request::new(Bytes::new());
     *request.uri_mut() = parse_url(url)?;
@@ -136,7 +135,7 @@ async fn a_proxy_may_be_private_where_servers_must_be_public() {
     assert!(head.starts_with("GET http://models.test/ "), "{head}");
 }
 
-/// Returns the URL of a server, and the number of connections so far.
+/// Returns the URL of a server and its connections.
 async fn counted() -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());

@@ -7,8 +7,7 @@ use http::uri::Scheme;
 /// Parses the URL of a request. Errors do not show the URL, because it may contain secrets.
 ///
 /// # Errors
-/// The URL does not begin with `https://` or `http://` and a host, or it contains a user name or an invalid
-/// port.
+/// The URL has another scheme than `https` or `http`, no host, a user name or an invalid port.
 pub fn parse_url(url: &str) -> Result<Uri, HttpError> {
     let text = match url.parse::<Uri>() {
         Ok(uri) if !is_http_with_host(&uri) => INVALID,
@@ -41,8 +40,9 @@ pub(super) fn is_plain(uri: &Uri) -> bool {
     uri.scheme() == Some(&Scheme::HTTP)
 }
 
-/// Returns `text` as one segment of a URL's path. Escapes all characters except letters, digits, `-._~` and
-/// those in `unescaped`.
+/// Returns `text` as one segment of a URL's path.
+///
+/// Escapes all characters except letters, digits, `-._~` and those in `unescaped`.
 ///
 /// ```
 /// use toolkit_http::client::segment;

@@ -28,7 +28,7 @@ impl HttpGuards {
     /// Binds an address, such as `127.0.0.1:8000`. Port 0 stands for any free port.
     ///
     /// # Errors
-    /// The address is not free. Also if other machines can reach it, and no hosts are named or a required
+    /// The address is not free, or other machines can reach it although no hosts are named or a required
     /// token is missing.
     pub async fn bind(&self, address: impl ToSocketAddrs) -> io::Result<TcpListener> {
         let listener = TcpListener::bind(address).await?;
@@ -47,11 +47,11 @@ impl HttpGuards {
         Err(io::Error::new(io::ErrorKind::InvalidInput, message))
     }
 
-    /// Accepts connections until `stop` is ready, and then waits for the incomplete responses. `answer`
-    /// returns the response to a request. Dropping the future closes open connections.
+    /// Accepts connections until `stop` is ready, and then waits for the incomplete responses. Dropping the
+    /// future closes open connections.
     ///
-    /// A connection is closed if the headers of its next request do not arrive within the read timeout, or if
-    /// its client takes nothing of a waiting response within the write timeout. Connections beyond the
+    /// A connection is closed if the headers of its next request miss the read timeout, or if its client
+    /// takes nothing of a waiting response within the write timeout. Connections beyond the
     /// [limit](super::PeerLimits::max_connections_per_address) of an address are closed at once.
     pub async fn accept<F>(
         &self,

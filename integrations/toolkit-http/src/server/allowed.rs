@@ -47,7 +47,7 @@ pub(super) struct Origin {
 }
 
 impl Origin {
-    /// A port that is left out is the port of the scheme.
+    /// A missing port is that of the scheme.
     pub(super) fn of_request(text: &str) -> Option<Self> {
         let text = text.trim();
         if text.eq_ignore_ascii_case("null") {
@@ -78,7 +78,6 @@ impl Origin {
     }
 }
 
-/// Returns the origins of pages from this machine.
 pub(super) fn loopback_origins() -> Vec<Origin> {
     let mut origins = Vec::new();
     for scheme in ["http", "https"] {

@@ -11,7 +11,7 @@ pub(super) struct ArrivingBodies(Arc<Mutex<ArrivedBytes>>);
 #[derive(Default)]
 struct ArrivedBytes {
     all: usize,
-    /// The bytes of each body, and what tells its reader to give up.
+    /// The bytes of each body, and its signal of displacement.
     bodies: BTreeMap<u64, (usize, Arc<Notify>)>,
     next: u64,
 }

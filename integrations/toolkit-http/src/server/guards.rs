@@ -48,6 +48,7 @@ pub struct HttpGuards {
     /// The maximum size of a request's body, 4 MiB by default.
     pub max_body: usize,
     /// The time for the headers of a request to arrive, and then for its body; 30 seconds by default.
+    ///
     /// Connections that are unused for this time are closed, also if their clients do not read
     /// ([`write_timeout`](PeerLimits::write_timeout)).
     pub read_timeout: Duration,
@@ -61,8 +62,9 @@ pub struct HttpGuards {
 }
 
 impl HttpGuards {
-    /// Creates the guards of a server with methods such as `GET, POST`. Pages of accepted origins may read
-    /// the response headers in `exposed_headers`.
+    /// Creates the guards of a server with methods such as `GET, POST`.
+    ///
+    /// Pages of accepted origins may read the response headers in `exposed_headers`.
     #[must_use]
     pub fn new(methods: &'static str, exposed_headers: &'static str) -> Self {
         Self {
@@ -80,22 +82,24 @@ impl HttpGuards {
         }
     }
 
-    /// Sets the accepted values of the header `Host`, with or without a port. By default, and with an empty
-    /// list, only names of this machine are accepted. So no web page can reach the server through a host name
-    /// of its own (DNS rebinding).
+    /// Sets the accepted values of the header `Host`, with or without a port.
+    ///
+    /// By default, and with an empty list, only names of this machine are accepted, against DNS rebinding.
     pub fn set_hosts<T: Into<String>>(&mut self, hosts: impl IntoIterator<Item = T>) {
         self.hosts = hosts.into_iter().map(|host| Host::accepted(&host.into())).collect();
     }
 
     /// Sets the accepted values of the header `Origin`, such as `https://app.example.com` or
-    /// `http://localhost:*`. Requests without this header are always accepted. Pages of accepted origins may
-    /// read the responses.
+    /// `http://localhost:*`.
+    ///
+    /// Requests without this header are always accepted. Pages of accepted origins may read the responses.
     pub fn set_origins<T: Into<String>>(&mut self, origins: impl IntoIterator<Item = T>) {
         self.origins = origins.into_iter().filter_map(|origin| Origin::accepted(&origin.into())).collect();
     }
 
-    /// Requires the header `Authorization: Bearer …` with this token. White space around it is ignored. An
-    /// empty token refuses every request.
+    /// Requires the header `Authorization: Bearer …` with this token.
+    ///
+    /// White space around it is ignored. An empty token refuses every request.
     pub fn set_token(&mut self, token: &str) {
         self.token = Some(token.trim().into());
     }
@@ -106,8 +110,8 @@ impl HttpGuards {
         self.token.is_some()
     }
 
-    /// Checks the host and the origin of a request, and has it answered. Also answers a browser that asks
-    /// whether a page of an accepted origin may send a request, and lets the page read the response.
+    /// Checks the host and the origin of a request, and has it answered. Also answers the preflight of a
+    /// browser for accepted origins, and lets their pages read the response.
     ///
     /// # Errors
     /// The host or the origin is not accepted.
@@ -149,8 +153,9 @@ impl HttpGuards {
         Err(Refusal::new(StatusCode::UNAUTHORIZED, "a bearer token is required"))
     }
 
-    /// Reads the body of a request within the limits of time and size. Unless a token is required, it
-    /// [counts](PeerLimits::max_unauthenticated) among those that are still arriving.
+    /// Reads the body of a request within the limits of time and size.
+    ///
+    /// Unless a token is required, it [counts](PeerLimits::max_unauthenticated) as still arriving.
     ///
     /// # Errors
     /// The body is too large, does not arrive in time, or ends too early.
@@ -174,7 +179,6 @@ impl HttpGuards {
         self.read(body, |_| {}).await
     }
 
-    /// `arrived` gets the number of bytes of each part.
     async fn read(&self, body: HttpBody, arrived: impl Fn(usize)) -> Result<Bytes, Refusal> {
         let reading = async {
             let mut body = Limited::new(body, self.max_body);
@@ -228,7 +232,6 @@ impl HttpGuards {
         Err(Refusal::new(StatusCode::FORBIDDEN, "the origin of the request is not allowed"))
     }
 
-    /// Answers a browser that asks whether a page may send a request with these headers.
     fn preflight(&self, headers: &HeaderMap) -> Response<HttpBody> {
         let mut response = Response::new(HttpBody::default());
         *response.status_mut() = StatusCode::NO_CONTENT;

@@ -165,7 +165,7 @@ mod tests {
     use super::*;
     use std::collections::VecDeque;
 
-    /// A body whose data is in pieces, as another library may have it.
+    /// A body whose data is in pieces.
     struct InPieces;
 
     impl Body for InPieces {

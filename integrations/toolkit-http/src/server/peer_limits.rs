@@ -15,14 +15,16 @@ pub struct PeerLimits {
     /// The time in which a client must take a further part of a waiting response before the connection is
     /// closed; the [read timeout](super::HttpGuards::read_timeout) by default.
     pub write_timeout: Option<Duration>,
-    /// The maximum number of open connections of one address; further ones are closed at once. By default,
-    /// 256 for addresses of other machines, and no limit for this machine, where a proxy may connect for many
-    /// clients.
+    /// The maximum number of open connections of one address; further ones are closed at once.
+    ///
+    /// By default, 256 for addresses of other machines, and no limit for this machine, where a proxy may
+    /// connect for many clients.
     ///
     /// An address of IPv6 stands for its network of 64 bits, which one client has as a whole.
     pub max_connections_per_address: Option<usize>,
-    /// The maximum size of all bodies that are still arriving, 64 MiB by default. Beyond it, the body that
-    /// has begun first is refused. Bodies of requests with a checked token do not count.
+    /// The maximum size of all bodies that are still arriving, 64 MiB by default.
+    ///
+    /// Beyond it, the one that has begun first is refused. Requests with a checked token do not count.
     pub max_unauthenticated: usize,
 }
 

@@ -10,7 +10,7 @@ use toolkit_core::foreign::{clean, shorten, without_hidden_text};
 use toolkit_core::output::{JsonText, MediaData, Resource};
 use toolkit_core::{Content, ErrorKind, Media, ToolError, ToolOutput};
 
-/// The maximum length of an error text, in characters.
+/// The limit in characters.
 const LONGEST: usize = 16_384;
 
 /// Converts the result of a tool call, without characters that can carry hidden text. A result marked as an
@@ -41,7 +41,6 @@ pub(super) fn outcome(result: CallToolResult) -> Result<ToolOutput, ToolError> {
     })
 }
 
-/// Returns the text, cut to the maximum length.
 pub(super) fn short(text: &str) -> String {
     shorten(text.to_owned(), LONGEST)
 }
@@ -106,7 +105,6 @@ fn media(media_type: String, data: String, name: Option<String>, kind: &str) -> 
     media.into()
 }
 
-/// Returns a name without hidden characters and in one line.
 fn one_line(text: &str) -> String {
     clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }

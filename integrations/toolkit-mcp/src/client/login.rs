@@ -79,14 +79,15 @@ impl Login {
         }
     }
 
-    /// Creates the login of a program without a user (client credentials).
+    /// Creates the login of a program (client credentials).
     pub fn client_credentials(id: impl Into<String>, secret: impl Into<String>) -> Self {
         Self { grant: LoginGrant::Secret, ..Self::of_program(id.into()).with_client_secret(secret) }
     }
 
     /// Creates the login of a program without a user, which signs its requests for tokens
-    /// (`private_key_jwt`). The key is for RSA or the curve P-256, as PKCS #8 (`BEGIN PRIVATE
-    /// KEY`).
+    /// (`private_key_jwt`).
+    ///
+    /// The key is for RSA or the curve P-256, as PKCS #8 (`BEGIN PRIVATE KEY`).
     ///
     /// # Errors
     /// The key is not readable.
@@ -96,9 +97,10 @@ impl Login {
         Ok(Self { grant: LoginGrant::SignedAssertion(Arc::new(key)), ..Self::of_program(id.into()) })
     }
 
-    /// Creates the login of a program with an assertion of its platform, such as the token that
-    /// Kubernetes writes to a file (workload identity federation). `assertion` is called for each
-    /// new token.
+    /// Creates the login of a program with an assertion of its platform, such as the token that Kubernetes
+    /// writes to a file (workload identity federation).
+    ///
+    /// `assertion` is called for each new token.
     ///
     /// Any server that receives an assertion can use it, so name the authorization server with
     /// [`with_issuer`](Self::with_issuer).
@@ -124,9 +126,10 @@ impl Login {
     }
 
     /// Logs in also at an authorization server whose metadata do not announce PKCE
-    /// (`code_challenge_methods_supported`). By default, such a login is an error, as the protocol
-    /// demands: a server that ignores PKCE gives tokens to anybody who intercepts the redirect. Use
-    /// this only for servers known to check the challenge.
+    /// (`code_challenge_methods_supported`).
+    ///
+    /// By default, such a login is an error, as the protocol demands: a server that ignores PKCE gives tokens
+    /// to anybody who intercepts the redirect. Use this only for servers known to check the challenge.
     pub fn with_unannounced_pkce(mut self) -> Self {
         self.permits_unannounced_pkce = true;
         self
@@ -139,13 +142,15 @@ impl Login {
 }
 
 setters! { Login:
-    /// Sets the client id of a program that is registered at the authorization server. By default,
-    /// the program registers itself.
+    /// Sets the client id of a program that is registered at the authorization server.
+    ///
+    /// By default, the program registers itself.
     with_client_id(client_id: impl Into<String>) = Some(client_id.into());
     /// Sets the secret of the client id.
     with_client_secret(client_secret: impl Into<String>) = Some(client_secret.into());
-    /// Sets the URL of a document about the program (client ID metadata document). Authorization
-    /// servers that read it need no registration.
+    /// Sets the URL of a document about the program (client ID metadata document).
+    ///
+    /// Authorization servers that read it need no registration.
     with_client_metadata_url(client_metadata_url: impl Into<String>) = Some(client_metadata_url.into());
     /// Accepts only this authorization server. By default, the MCP server names it.
     with_issuer(issuer: impl Into<String>) = Some(issuer.into());
@@ -154,8 +159,9 @@ setters! { Login:
     /// Sets the time for the user to log in, five minutes by default. It extends the time limit for
     /// connecting.
     with_timeout(timeout: Duration) = timeout;
-    /// Sets the function that shows the user the login address, for instance in a browser. By
-    /// default, it is printed to standard error.
+    /// Sets the function that shows the user the login address, for instance in a browser.
+    ///
+    /// By default, it is printed to standard error.
     with_prompt(prompt: impl Fn(&str) + Send + Sync + 'static) = Arc::new(prompt);
     /// Keeps tokens in a store; in memory by default.
     with_token_store(store: impl TokenStore) = Some(Arc::new(store));

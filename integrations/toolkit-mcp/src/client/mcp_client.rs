@@ -56,7 +56,7 @@ pub(super) struct ClientState {
     pub(super) link: watch::Sender<Link>,
     pub(super) catalog: watch::Sender<Arc<Catalog>>,
     pub(super) count: ToolCount,
-    /// The fingerprints of approved tools; `None` if no tool needs approval.
+    /// The approved fingerprints; `None` if no tool needs approval.
     approved: Mutex<Option<BTreeMap<String, String>>>,
     /// Held while the tools are listed, so that lists are published in the order of the requests.
     listing: tokio::sync::Mutex<()>,
@@ -134,7 +134,7 @@ impl McpClient {
         self.0.connected(|_| true).await
     }
 
-    /// Returns the reason why the client is not connected; `None` if it is.
+    /// Returns why the client is not connected; `None` if it is.
     #[must_use]
     pub fn failure(&self) -> Option<McpError> {
         self.0.session().err().map(|error| error.of_server(self.name()))
@@ -152,14 +152,16 @@ impl McpClient {
         McpEvents::new(self.0.handler.events.subscribe())
     }
 
-    /// Returns the reports about changed and rejected tools of the current list.
+    /// Returns reports about changed and rejected tools of the list.
     #[must_use]
     pub fn issues(&self) -> Vec<ToolIssue> {
         self.0.catalog.borrow().issues.clone()
     }
 
-    /// Lists the tools again. The client does so itself when the server announces changes, and when
-    /// the list has become stale (`ttlMs`).
+    /// Lists the tools again.
+    ///
+    /// The client does so itself when the server announces changes, and when the list has become stale
+    /// (`ttlMs`).
     ///
     /// # Errors
     /// [`McpError`] if the client is not connected, or if the tools cannot be listed.
@@ -167,8 +169,10 @@ impl McpClient {
         self.named(async { self.0.list(&*self.session()?).await }).await
     }
 
-    /// Closes the connection. Running calls end with an error. A child process has exited when this
-    /// method returns; one that is being started again is killed.
+    /// Closes the connection.
+    ///
+    /// Running calls end with an error. A child process has exited when this method returns; one that is
+    /// being started again is killed.
     pub async fn close(&self) {
         self.0.closing.cancel();
         let closed = McpError::new(McpErrorKind::Connection, "the client was closed");
@@ -182,8 +186,10 @@ impl McpClient {
 }
 
 impl McpClient {
-    /// Returns the entry of a tool in the server's list, unchecked and as sent: also with members
-    /// that no definition has, such as those of protocol extensions. No model sees it.
+    /// Returns the entry of a tool in the server's list, unchecked and as sent: also with members that no
+    /// definition has, such as those of protocol extensions.
+    ///
+    /// No model sees it.
     #[must_use]
     pub fn listed_tool(&self, tool: &str) -> Option<Value> {
         self.0.catalog.borrow().tools.get(tool).map(|tool| tool.entry.clone())

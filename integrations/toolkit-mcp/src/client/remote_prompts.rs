@@ -29,7 +29,7 @@ pub struct McpPrompt {
     pub arguments: Vec<McpPromptArgument>,
 }
 
-/// An argument of a prompt, with a string as its value.
+/// An argument of a prompt; its value is a string.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct McpPromptArgument {
@@ -45,7 +45,7 @@ pub struct McpPromptArgument {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct McpPromptMessage {
-    /// Whether the message is one of the model; otherwise, of the user.
+    /// Whether the message is the model's, and not the user's.
     pub is_from_model: bool,
     /// Its content.
     pub content: Content,

@@ -38,7 +38,7 @@ pub(super) fn namespaces<'a>(names: impl Iterator<Item = &'a str>) -> BTreeMap<&
     namespaces
 }
 
-/// Returns the legal spelling, which the library reads as the same namespace.
+/// Returns the legal spelling of the same namespace.
 fn spelling(name: &str) -> String {
     let normal = normalize(name);
     match check_name(&normal) {

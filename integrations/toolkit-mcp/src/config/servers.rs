@@ -68,13 +68,14 @@ impl fmt::Display for ServerFailure {
 }
 
 impl McpServers {
-    /// Starts all servers with default settings and the program's environment variables, and waits
-    /// up to 30 seconds until they are [ready](Self::ready). Slower servers start in the
-    /// background.
+    /// Starts all servers with default settings and the program's environment variables, and waits up to 30
+    /// seconds until they are [ready](Self::ready).
+    ///
+    /// Slower servers start in the background.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] if the registry cannot be made. The tools of the servers never
-    /// cause this error.
+    /// Returns a [`BuildError`] if the registry cannot be made. The tools of the servers never cause this
+    /// error.
     pub async fn connect(config: &ConfigFile) -> Result<Self, BuildError> {
         Self::connect_with(config, |name| std::env::var(name).ok(), |_, builder| builder).await
     }
@@ -95,14 +96,16 @@ impl McpServers {
         Ok(servers)
     }
 
-    /// Starts all servers in the background. The tools of each server join the registry when it is
-    /// connected. `lookup` returns the values of variables, and of other references such as
-    /// `input:id` for `${input:id}` of VS Code; see [`ServerEntry::resolve`]. `change` receives the
-    /// name of each server and the builder of its client, and returns the changed builder.
+    /// Starts all servers in the background.
+    ///
+    /// The tools of each server join the registry when it is connected. `lookup` returns the values of
+    /// variables, and of other references such as `input:id` for `${input:id}` of VS Code; see
+    /// [`ServerEntry::resolve`]. `change` receives the name of each server and the builder of its client, and
+    /// returns the changed builder.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] if the registry cannot be made. The tools of the servers never
-    /// cause this error.
+    /// Returns a [`BuildError`] if the registry cannot be made. The tools of the servers never cause this
+    /// error.
     ///
     /// # Panics
     /// Panics outside of a tokio runtime.
@@ -175,8 +178,9 @@ impl McpServers {
         &self.clients
     }
 
-    /// Returns the servers without a connection or without tools, sorted by name. Servers that are
-    /// still starting are among them.
+    /// Returns the servers without a connection or without tools, sorted by name.
+    ///
+    /// Servers that are still starting are among them.
     #[must_use]
     pub fn failures(&self) -> Vec<ServerFailure> {
         let mut failures = self.unusable.clone();

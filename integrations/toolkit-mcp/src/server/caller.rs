@@ -47,7 +47,7 @@ struct CallerData {
     log_level: Option<LogLevel>,
 }
 
-/// The severity of a log message for the client, in ascending order.
+/// The severity of a log message, in ascending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -182,13 +182,13 @@ impl Caller {
         }
     }
 
-    /// Asks the user to fill in a form, and returns the answer.
+    /// Asks the user to fill in a form.
     ///
-    /// `schema` is an object with properties of plain types, and accepted answers are checked
-    /// against it. `key` identifies the question within the call.
+    /// `schema` is an object with properties of plain types, and accepted answers are checked against it.
+    /// `key` identifies the question within the call.
     ///
-    /// With protocol version 2026-07-28, the call ends here, and the client repeats it with the
-    /// answer. The tool then runs from its beginning, so ask before any side effect.
+    /// With protocol version 2026-07-28, the call ends here, and the client repeats it with the answer. The
+    /// tool then runs from its beginning, so ask before any side effect.
     ///
     /// ```
     /// use serde_json::json;

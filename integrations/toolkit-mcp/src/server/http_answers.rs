@@ -19,7 +19,6 @@ pub(super) type HttpAnswer = Pin<Box<dyn Future<Output = Response<HttpBody>> + S
 
 type Piece = Result<Bytes, Box<dyn Error + Send + Sync>>;
 
-/// Returns a response with a status and a message.
 pub(super) fn refusal(status: StatusCode, message: impl Into<HttpBody>) -> Response<HttpBody> {
     let mut response = Response::new(message.into());
     *response.status_mut() = status;

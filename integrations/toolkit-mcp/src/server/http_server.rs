@@ -28,10 +28,9 @@ use toolkit_core::BuildError;
 use toolkit_core::error::BuildProblem;
 use toolkit_http::server::{HttpBody, HttpGuards, checked_path, terminated};
 
-/// The time for writing the responses of calls that have just ended.
+/// The time for writing the responses of the last calls.
 const LAST_RESPONSES: Duration = Duration::from_millis(500);
 
-/// The time for closing connections after the sessions have ended.
 const CLOSING: Duration = Duration::from_secs(2);
 
 /// # HTTP
@@ -39,12 +38,13 @@ const CLOSING: Duration = Duration::from_secs(2);
 /// These methods need the feature `server-http`. Only clients with versions before 2026-07-28 have
 /// sessions.
 impl McpServer {
-    /// Requires the header `Authorization: Bearer …` with this token in every request. White space
-    /// around the token is ignored. An empty token refuses every request, and a
+    /// Requires the header `Authorization: Bearer …` with this token in every request.
+    ///
+    /// White space around the token is ignored. An empty token refuses every request, and a
     /// [bound](Self::bind_http) server reports it.
     ///
-    /// For tokens with claims, [mount](Self::into_service) the server behind your own
-    /// authentication layer, and read them with [`Caller::extension`](super::Caller::extension).
+    /// For tokens with claims, [mount](Self::into_service) the server behind your own authentication layer,
+    /// and read them with [`Caller::extension`](super::Caller::extension).
     pub fn with_bearer_token(self, token: impl Into<Arc<str>>) -> Self {
         let token: Arc<str> = token.into();
         self.with(|settings| {
@@ -97,9 +97,10 @@ impl McpServer {
             .with_scopes(scope_of_token)
     }
 
-    /// Sets the accepted values of the header `Host`, with or without a port. By default, and with
-    /// an empty list, only names of this machine are accepted. So no web page can reach the server
-    /// through a host name of its own (DNS rebinding).
+    /// Sets the accepted values of the header `Host`, with or without a port.
+    ///
+    /// By default, and with an empty list, only names of this machine are accepted. So no web page can reach
+    /// the server through a host name of its own (DNS rebinding).
     pub fn with_allowed_hosts<T: Into<String>>(self, hosts: impl IntoIterator<Item = T>) -> Self {
         let hosts: Vec<String> = hosts.into_iter().map(Into::into).collect();
         self.with(|settings| {
@@ -108,9 +109,11 @@ impl McpServer {
         })
     }
 
-    /// Sets the accepted values of the header `Origin`, such as `https://app.example.com:443`; only
-    /// this machine by default. Requests without this header are always accepted. Pages of accepted
-    /// origins may call the server from a browser, and read its answers.
+    /// Sets the accepted values of the header `Origin`, such as `https://app.example.com:443`; only this
+    /// machine by default.
+    ///
+    /// Requests without this header are always accepted. Pages of accepted origins may call the server from a
+    /// browser, and read its answers.
     pub fn with_allowed_origins<T: Into<String>>(self, origins: impl IntoIterator<Item = T>) -> Self {
         let origins: Vec<String> = origins.into_iter().map(Into::into).collect();
         self.with(|settings| {
@@ -120,8 +123,9 @@ impl McpServer {
         })
     }
 
-    /// Binds each session to the identity of the client that opened it. Clients with another
-    /// identity do not find the session.
+    /// Binds each session to the identity of the client that opened it.
+    ///
+    /// Clients with another identity do not find the session.
     ///
     /// `identity` reads the identity from the HTTP request, for instance from an extension that an
     /// authentication layer has added.
@@ -142,13 +146,14 @@ impl McpServer {
         self.with(|settings| settings.http.identity = Some(Arc::new(identity)))
     }
 
-    /// Sets the path of the server at its address and in its router, `/mcp` by default. The program
-    /// mounts a [service](Self::into_service) at a path of its own.
+    /// Sets the path of the server at its address and in its router, `/mcp` by default.
+    ///
+    /// The program mounts a [service](Self::into_service) at a path of its own.
     ///
     /// # Errors
-    /// No request can have the path, because a character is not percent-encoded or a part is `.` or
-    /// `..`. Also if a part begins with `:` or `*`, which routers take for a parameter, or if the
-    /// path is one of the OAuth metadata.
+    /// No request can have the path, because a character is not percent-encoded or a part is `.` or `..`.
+    /// Also if a part begins with `:` or `*`, which routers take for a parameter, or if the path is one of
+    /// the OAuth metadata.
     pub fn with_path(self, path: impl AsRef<str>) -> Result<Self, BuildError> {
         let path = checked_path(path.as_ref())?;
         if path.starts_with(WELL_KNOWN) {
@@ -159,8 +164,9 @@ impl McpServer {
     }
 
     /// Returns the server as a tower service, to mount it at any path of any HTTP server.
-    /// [Check](toolkit_core::Dispatcher::check) rules before: while one selects no tool, all calls
-    /// are refused.
+    ///
+    /// [Check](toolkit_core::Dispatcher::check) rules before: while one selects no tool, all calls are
+    /// refused.
     ///
     /// ```no_run
     /// use axum::Router;
@@ -177,10 +183,9 @@ impl McpServer {
     /// # }
     /// ```
     ///
-    /// With [OAuth](Self::with_oauth), the service also answers requests for the metadata of the
-    /// resource. Clients look for it at the root of the host. A router that nests the service
-    /// routes `/.well-known/oauth-protected-resource`, followed by the path of the resource, to a
-    /// clone of it.
+    /// With [OAuth](Self::with_oauth), the service also answers requests for the metadata of the resource.
+    /// Clients look for it at the root of the host. A router that nests the service routes
+    /// `/.well-known/oauth-protected-resource`, followed by the path of the resource, to a clone of it.
     #[must_use]
     pub fn into_service(self) -> HttpService {
         HttpService::new(Arc::new(self.settings))
@@ -238,15 +243,18 @@ impl McpServer {
 }
 
 setters! { McpServer.settings.http:
-    /// Sets the maximum number of open sessions, 1,000 by default. Beyond it, a new session ends
-    /// the one unused for the longest time, at least ten seconds. Without such a session, the new
-    /// one is refused with the status 503. With zero, only clients without sessions are served.
+    /// Sets the maximum number of open sessions, 1,000 by default.
     ///
-    /// Clients with protocol version 2026-07-28 have no sessions. A session takes about 80 KiB of
-    /// memory.
+    /// Beyond it, a new session ends the one unused for the longest time, at least ten seconds. Without such
+    /// a session, the new one is refused with the status 503. With zero, only clients without sessions are
+    /// served.
+    ///
+    /// Clients with protocol version 2026-07-28 have no sessions. A session takes about 80 KiB of memory.
     with_max_sessions(max_sessions: usize) = max_sessions;
-    /// Sets how long a session stays open without use, 30 minutes by default. A session with an
-    /// open request or event stream is in use. The client of an ended session begins a new one.
+    /// Sets how long a session stays open without use, 30 minutes by default.
+    ///
+    /// A session with an open request or event stream is in use. The client of an ended session begins a new
+    /// one.
     with_session_idle(session_idle: Duration) = session_idle;
 }
 

@@ -22,8 +22,9 @@ use toolkit_core::output::Truncation;
 use toolkit_core::registry::IntoRegistrySource;
 use toolkit_core::{BuildError, Dispatcher, ToolDefinition, ToolError};
 
-/// Serves a registry over standard input and output, until the client closes standard input. The
-/// program must write nothing else to standard output.
+/// Serves a registry over standard input and output, until the client closes standard input.
+///
+/// The program must write nothing else to standard output.
 ///
 /// # Errors
 /// The registry is not complete (a tool lacks its state, for instance), or the transport fails.
@@ -31,10 +32,10 @@ pub async fn serve_stdio(registry: impl IntoRegistrySource) -> Result<(), McpErr
     McpServer::new(registry)?.serve_stdio().await
 }
 
-/// A server of the Model Context Protocol with the tools of a registry.
+/// An MCP server with the tools of a registry.
 ///
-/// All calls go through a [`Dispatcher`], with its limits, permissions and other middleware.
-/// Clients with protocol version 2026-07-28 and earlier ones are served at the same time.
+/// All calls go through a [`Dispatcher`], with its limits, permissions and other middleware. Clients with
+/// protocol version 2026-07-28 and earlier ones are served at the same time.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -89,9 +90,10 @@ impl McpServer {
         })
     }
 
-    /// Sets the maximum number of calls at the same time, over all clients; 1,000 by default, at
-    /// least one. Further calls are refused with an error for the model; with
-    /// [`Dispatcher::with_max_concurrency`], calls wait instead.
+    /// Sets the maximum number of calls at the same time, over all clients; 1,000 by default, at least one.
+    ///
+    /// Further calls are refused with an error for the model; with [`Dispatcher::with_max_concurrency`],
+    /// calls wait instead.
     pub fn with_max_calls(self, calls: usize) -> Self {
         self.with(|settings| settings.calls.set_max(calls))
     }
@@ -113,14 +115,15 @@ impl McpServer {
         self.with(|settings| settings.set_truncation(truncation))
     }
 
-    /// Adds a value to the state of each call, computed from the [`Caller`]. If `state` returns an
-    /// error, the call fails with it.
+    /// Adds a value to the state of each call, computed from the [`Caller`].
+    ///
+    /// If `state` returns an error, the call fails with it.
     ///
     /// The registry must declare the type with
     /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state).
     ///
-    /// `_meta` and headers are claims of the client. Take a tenant or a user from
-    /// `Caller::extension`, where an authentication layer adds checked claims.
+    /// `_meta` and headers are claims of the client. Take a tenant or a user from `Caller::extension`, where
+    /// an authentication layer adds checked claims.
     ///
     /// ```
     /// use toolkit_ai::{ToolError, ToolRegistry};
@@ -143,8 +146,10 @@ impl McpServer {
         self.with(|settings| settings.calls.add_state(state))
     }
 
-    /// Sets which tools, prompts and resources a client sees. The others are not in its lists, and
-    /// not found by its calls. With several filters, all of them must return `true`.
+    /// Sets which tools, prompts and resources a client sees.
+    ///
+    /// The others are not in its lists, and not found by its calls. With several filters, all of them must
+    /// return `true`.
     ///
     /// ```
     /// use toolkit_ai::ToolRegistry;
@@ -164,8 +169,9 @@ impl McpServer {
         })
     }
 
-    /// Sets the function that returns the scopes of a client, separated by spaces. A client sees a
-    /// tool with `scopes` in its metadata only if it has all of them.
+    /// Sets the function that returns the scopes of a client, separated by spaces.
+    ///
+    /// A client sees a tool with `scopes` in its metadata only if it has all of them.
     ///
     /// ```
     /// use toolkit_ai::{ToolRegistry, tool, tools};
@@ -216,8 +222,8 @@ impl McpServer {
     }
 
     /// Publishes a registry of [resources](super::ServerResource), which clients read by URI.
-    /// Clients are notified of the changes of a live registry, which refuses tools without a URI
-    /// from now on.
+    ///
+    /// Clients are notified of the changes of a live registry, which refuses tools without a URI from now on.
     ///
     /// # Errors
     /// The registry is not complete, see [`Dispatcher::new`], or one of its tools has no URI.
@@ -235,11 +241,12 @@ impl McpServer {
     }
 
     /// Serves one client over standard input and output, until the client closes standard input.
+    ///
     /// The program must write nothing else to standard output.
     ///
     /// # Errors
-    /// A rule [selects no tool](Dispatcher::check), the client does not speak the protocol, or the
-    /// transport fails.
+    /// A rule [selects no tool](Dispatcher::check), the client does not speak the protocol, or the transport
+    /// fails.
     pub async fn serve_stdio(self) -> Result<(), McpError> {
         let (read, write) = rmcp::transport::stdio_pipes();
         self.serve_halves(read, write).await
@@ -292,7 +299,7 @@ impl McpServer {
 setters! { McpServer.settings:
     /// Sets the display name of the server.
     with_title(title: impl Into<String>) = Some(title.into());
-    /// Sets the instructions for the model: how to use the tools together.
+    /// Sets the instructions for the model on using the tools.
     with_instructions(instructions: impl Into<String>) = Some(instructions.into());
     /// Sets the rule for published tool names.
     ///

@@ -28,7 +28,6 @@ use toolkit_core::{CallId, Dispatcher, LiveRegistry, ToolDefinition, ToolRegistr
 use toolkit_http::server::HttpGuards;
 
 const PAGE_SIZE: usize = 1_000;
-/// The maximum number of resource updates kept for a slow client.
 const MAX_UPDATES: usize = 256;
 const FIXED_LIST_TTL: Duration = Duration::from_secs(300);
 
@@ -154,7 +153,6 @@ impl ServerSettings {
     }
 }
 
-/// Returns the registry of a dispatcher if its tools can change.
 pub(super) fn live(dispatcher: &Dispatcher) -> Option<&LiveRegistry> {
     match dispatcher.source() {
         RegistrySource::Live(live) => Some(live),

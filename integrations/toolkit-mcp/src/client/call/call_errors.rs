@@ -11,7 +11,6 @@ use toolkit_core::foreign::clean;
 use toolkit_core::{ErrorKind, ToolError};
 
 impl RemoteCall<'_> {
-    /// Creates an error from the fault `what` and the advice.
     pub(crate) fn error(&self, what: &str, advice: &str) -> ToolError {
         ToolError::failed(format_args!("MCP server `{}` {what}; {advice}", self.settings().name))
     }

@@ -27,10 +27,8 @@ use toolkit_core::{ErrorKind, ToolContext, ToolError, ToolOutput};
 /// continue the call.
 const ROUNDS: usize = 16;
 
-/// The pause before a request that only continues an earlier one.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Creates the error for a call without a connection.
 pub(crate) fn unreachable(server: &str) -> ToolError {
     let advice = "try again later, or continue without its tools";
     ToolError::failed(format_args!("MCP server `{server}` is not reachable; {advice}")).with_retryable(true)
@@ -53,7 +51,6 @@ impl<'a> RemoteCall<'a> {
         self.is_expired.load(Ordering::Relaxed)
     }
 
-    /// Runs the call to its end, and answers the server's questions on the way.
     pub(crate) async fn run(&self, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
         let limit = self.settings().max_call_time;
         // This limit also ends questions to the user.
@@ -79,8 +76,8 @@ impl<'a> RemoteCall<'a> {
     }
 
     /// Checks structured content against the output schema of the tool. Content with a number that a JSON
-    /// value cannot hold is left out, and may be missing: the text of the result has the number. The error
-    /// contains the text of the refused result, because the tool has already run.
+    /// value cannot hold is left out, and may be missing: the text has the number. The error contains the
+    /// text of the refused result, because the tool has already run.
     fn checked(&self, output: ToolOutput) -> Result<ToolOutput, ToolError> {
         let Some(schema) = self.tool.definition.output_schema().filter(|_| self.settings().check_results)
         else {

@@ -37,7 +37,7 @@ pub struct McpEndpoint {
     pub(crate) is_reusable: bool,
     /// Whether the server needs `initialize`, as far as known.
     pub(super) is_legacy: Arc<AtomicBool>,
-    /// Added to the time for connecting.
+    /// The time for a login, added to that for connecting.
     pub(crate) login_time: Duration,
     pub(super) path: NetworkPath,
 }
@@ -58,8 +58,9 @@ impl McpEndpoint {
         }
     }
 
-    /// Creates the endpoint of a server behind a pair of byte streams, with one message per line. A lost
-    /// connection cannot be restored.
+    /// Creates the endpoint of a server behind a pair of byte streams, with one message per line.
+    ///
+    /// A lost connection cannot be restored.
     pub fn streams(
         reader: impl AsyncRead + Send + Unpin + 'static,
         writer: impl AsyncWrite + Send + Unpin + 'static,

@@ -31,7 +31,7 @@ const DISCOVER: RequestId = RequestId::Number(i32::MAX as i64 - 2);
 const DISCOVER_AGAIN: RequestId = RequestId::Number(i32::MAX as i64 - 1);
 const INITIALIZE: RequestId = RequestId::Number(i32::MAX as i64);
 
-/// The wait for the end of a stream that refuses a message.
+/// The wait for the end after a refused message.
 const ENDING: Duration = Duration::from_secs(1);
 
 pub(super) type Running = RunningService<RoleClient, ServerRequestHandler>;
@@ -44,7 +44,6 @@ pub(super) struct Attempt {
     pub(super) silence: Duration,
     /// The endpoint's memory of whether the server needs `initialize`.
     pub(super) is_legacy: Arc<AtomicBool>,
-    /// The maximum size of a message, in bytes.
     pub(super) limit: usize,
 }
 
@@ -250,7 +249,6 @@ enum Next {
     Nothing,
 }
 
-/// Returns the description of a server that speaks version 2026-07-28.
 fn discovered(answer: Answer) -> Result<ServerPeerInfo, Refusal> {
     let version = ProtocolVersion::V_2026_07_28;
     let legacy = |error: McpError| Refusal { error, next: Next::Initialize };

@@ -5,8 +5,9 @@ use tokio::time::Instant;
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 
-/// The longest pause between two listings, so that a server cannot make the client list continuously. After
-/// this time without a listing, the next pause is shorter again.
+/// The longest pause between two listings, so that a server cannot make the client list continuously.
+///
+/// After this time without a listing, the next pause is shorter again.
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// Each listing doubles the pause after it, and quiet times halve it.
@@ -21,7 +22,6 @@ impl ListingPace {
         Self { last: Instant::now(), doublings: 0 }
     }
 
-    /// Returns the earliest time of the next listing.
     pub(crate) fn earliest(&self) -> Instant {
         let pause = SHORTEST_PAUSE.saturating_mul(2_u32.saturating_pow(self.doublings));
         self.last + pause.min(LONGEST_PAUSE)

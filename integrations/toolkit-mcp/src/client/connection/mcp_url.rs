@@ -21,7 +21,6 @@ use toolkit_http::client::{HttpClient, HttpLimits, url_secrets};
 /// at once.
 const MAX_REQUESTS: usize = 1_000;
 
-/// The headers that a program cannot set.
 const PROTOCOL_HEADERS: [&str; 3] = ["accept", "mcp-session-id", "last-event-id"];
 
 /// The URL of a server with streamable HTTP.
@@ -46,7 +45,7 @@ pub struct McpUrl {
     token: Option<Arc<dyn DynTokenSource>>,
     /// What is wrong with the token.
     fault: Option<&'static str>,
-    /// Added to the time for connecting.
+    /// The time for a login, added to that for connecting.
     login_time: Duration,
 }
 
@@ -68,8 +67,9 @@ impl McpUrl {
         self
     }
 
-    /// Sends a fixed bearer token with every request. White space around it is ignored. Give it without the
-    /// word `Bearer`; otherwise, connecting fails.
+    /// Sends a fixed bearer token with every request.
+    ///
+    /// White space around it is ignored. Give it without the word `Bearer`; otherwise, connecting fails.
     pub fn with_bearer_token(self, token: impl Into<String>) -> Self {
         let given = token.into();
         let token = given.trim();
@@ -93,7 +93,6 @@ impl McpUrl {
         self.with_token_source(tokens)
     }
 
-    /// Returns the host as the name of the server.
     fn label(&self) -> String {
         match ServerUrl::parse(&self.url) {
             Ok(url) => url.host(),
@@ -168,7 +167,7 @@ fn http_client() -> HttpClient {
     HttpClient::new(limits).with_kept_connections()
 }
 
-/// Returns what is wrong with a fixed token, without the token.
+/// Returns what is wrong with a token, without it.
 fn bearer_fault(token: &str) -> Option<&'static str> {
     if token.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer ")) {
         return Some("`with_bearer_token`: give the token without `Bearer `");

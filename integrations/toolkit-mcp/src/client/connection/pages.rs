@@ -14,7 +14,6 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 use toolkit_core::__private::lock;
 
-/// A page, and the cursor of the next one.
 pub(crate) type ListedPage<T> = Result<(Vec<T>, Option<String>), ServiceError>;
 
 pub(crate) type PageParams = Option<PaginatedRequestParams>;

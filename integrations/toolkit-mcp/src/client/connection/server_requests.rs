@@ -19,13 +19,13 @@ use tokio::time::Instant;
 use toolkit_core::__private::lock;
 use toolkit_core::foreign::shorten;
 
-/// The maximum length of a log message in an event, in characters of JSON.
+/// The limit in characters of JSON.
 const LONGEST_LOG: usize = 8_192;
 
-/// The maximum number of questions that wait for the user. Further questions are declined.
+/// Further questions are declined.
 pub(crate) const MOST_QUESTIONS: usize = 16;
 
-/// The maximum number of questions within [`MINUTE`]. Further questions are declined.
+/// Further questions are declined.
 const MOST_QUESTIONS_PER_MINUTE: usize = 60;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -53,15 +53,13 @@ impl QuestionCount {
     }
 }
 
-/// The handler for what a server sends over one connection.
 #[derive(Clone)]
 pub(crate) struct ServerRequestHandler {
     pub(crate) settings: Arc<ClientSettings>,
     pub(crate) events: broadcast::Sender<McpEvent>,
     pub(crate) tools_changed: Arc<Notify>,
-    /// The permits of further questions to the user.
     pub(crate) questions: Arc<Semaphore>,
-    /// Over all connections, which a server may end and begin as often as it likes.
+    /// The questions of all connections, which a server may end and begin as often as it likes.
     pub(crate) asked: Arc<Mutex<QuestionCount>>,
 }
 

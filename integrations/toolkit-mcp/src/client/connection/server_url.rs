@@ -6,13 +6,10 @@ use http::header::HeaderValue;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use toolkit_http::client::parse_url;
 
-/// The ASCII characters that must be percent-encoded.
 const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'`');
 
 pub(super) struct ServerUrl {
-    /// The URL without its user name and password.
     pub(super) uri: Uri,
-    /// The user name and the password of the URL.
     pub(super) authorization: Option<HeaderValue>,
 }
 

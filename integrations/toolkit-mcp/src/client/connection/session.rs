@@ -25,7 +25,6 @@ use toolkit_core::foreign::clean;
 /// The longest wait for an answer to `server/discover` before `initialize` is sent, too.
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// The time between attempts to read a stale tool list again.
 const RETRY: Duration = Duration::from_secs(60);
 
 /// The shortest and the longest time for which a tool list counts as fresh.
@@ -118,14 +117,13 @@ impl Session {
         Ok(Pending { handle: Some(handle), wire: self.wire.clone() })
     }
 
-    /// Limits the time for which the tool list counts as fresh.
     pub(super) fn fresh_for(&self, time: Duration) {
         let expiry = Instant::now() + time.clamp(FRESH.0, FRESH.1);
         let mut earliest = lock(&self.expiry);
         *earliest = Some(earliest.map_or(expiry, |earlier| earlier.min(expiry)));
     }
 
-    /// Plans the next attempt to read the tool list after a failure.
+    /// Plans the next listing of the tools after a failure.
     pub(crate) fn postpone(&self) {
         *lock(&self.expiry) = Some(Instant::now() + RETRY);
     }
@@ -154,7 +152,6 @@ impl Session {
         }
     }
 
-    /// Returns whether the version of the protocol begins with a handshake.
     pub(crate) fn has_handshake(&self) -> bool {
         self.peer.peer_info().is_some_and(|peer| peer.protocol_version.has_initialize())
     }

@@ -40,7 +40,7 @@ impl Session {
         self.peer.peer_info().map(|peer| peer.protocol_version.to_string())
     }
 
-    /// Waits for the answer within the time limit of a call.
+    /// Waits for the answer within a call's time limit.
     pub(crate) async fn answer<T>(
         &self,
         method: &str,
@@ -51,7 +51,6 @@ impl Session {
         self.answer_until(deadline, method, target, request).await
     }
 
-    /// Waits for the answer until a deadline.
     pub(super) async fn answer_until<T>(
         &self,
         deadline: Deadline,
@@ -79,7 +78,6 @@ impl Session {
 }
 
 impl RequestSpan {
-    /// Adds the error code that the server has answered.
     pub(crate) fn set_refusal(&self, error: &ServiceError) {
         if let ServiceError::McpError(error) = error {
             self.set_code(error.code.0);

@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 use toolkit_core::foreign::shorten;
 use toolkit_core::{ToolError, ToolOutput};
 
-/// The maximum length of a string in an unreadable part, in characters. Longer ones are often encoded media.
+/// The limit in characters. Longer strings of unreadable parts are often encoded media.
 const LONGEST_STRING: usize = 200;
 
-/// The maximum length of an unreadable part, in characters of JSON.
+/// The limit in characters of JSON.
 const LONGEST_PART: usize = 2_048;
 
 /// Converts a result of any form. What is not content of the protocol becomes text.
@@ -32,7 +32,7 @@ pub(crate) fn any_outcome(result: Value) -> Result<ToolOutput, ToolError> {
     outcome(read)
 }
 
-/// Returns the members of a plain object, which are the result.
+/// Returns the members of a plain object as the result.
 fn without_protocol(mut members: Map<String, Value>) -> Map<String, Value> {
     members.remove("_meta");
     members.remove("resultType");

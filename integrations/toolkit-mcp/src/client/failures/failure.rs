@@ -76,7 +76,7 @@ fn written_status(text: &str) -> Option<u16> {
 }
 
 impl Failure {
-    /// Classifies the error of a request; `None` if the connection may be lost.
+    /// Classifies an error; `None` if the connection may be lost.
     pub(crate) fn from_error(error: &(dyn Error + 'static)) -> Option<Self> {
         let mut cause = Some(error);
         while let Some(error) = cause {

@@ -38,7 +38,6 @@ struct EventSize {
 }
 
 impl EventSize {
-    /// Returns the next bytes, unless an event with them exceeds `limit`.
     fn checked(&mut self, chunk: Result<Vec<u8>, HttpError>, limit: usize) -> io::Result<Bytes> {
         let chunk = chunk.map_err(io::Error::other)?;
         if self.after(&chunk) > limit {

@@ -20,7 +20,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, from_str};
 use toolkit_http::client::{BoundedBody, HttpResponse};
 
-/// The maximum number of bytes that an error shows of an unreadable answer.
+/// The limit in bytes of an unreadable answer.
 const SHOWN: usize = 256;
 
 /// A posted message, as far as its answer depends on it.
@@ -173,7 +173,7 @@ impl Posted {
         self.has_session && error.id.is_none() && names_session(&error.error.message)
     }
 
-    /// Returns an answer with the id of the message if it has none.
+    /// Adds the id of the message if the answer has none.
     fn addressed(&self, mut message: ServerJsonRpcMessage) -> ServerJsonRpcMessage {
         if let JsonRpcMessage::Error(error) = &mut message
             && error.id.is_none()
@@ -184,7 +184,6 @@ impl Posted {
     }
 }
 
-/// An answer with an error, in any form.
 #[derive(Deserialize)]
 struct BareError {
     id: Option<Value>,
@@ -245,7 +244,6 @@ fn names_session(text: &str) -> bool {
     text.contains("session") || text.contains("not initialized")
 }
 
-/// Returns the fault of an answer that refuses access with a challenge.
 pub(crate) fn refusal(response: &HttpResponse) -> Option<HttpFault> {
     let challenge = response.headers.get(WWW_AUTHENTICATE)?.to_str().unwrap_or_default().to_owned();
     match response.status {

@@ -59,7 +59,6 @@ impl ServerStream {
     }
 }
 
-/// An HTTP client that adds the current token to each request, and reads the answers.
 #[derive(Clone)]
 pub(crate) struct TokenClient {
     pub(crate) http: HttpClient,
@@ -112,7 +111,6 @@ impl HttpRequest {
     }
 }
 
-/// Returns a header value that no log shows.
 fn secret(value: &str) -> Result<HeaderValue, HttpFault> {
     let mut value = HeaderValue::from_str(value).map_err(|_| no_header())?;
     value.set_sensitive(true);
@@ -268,7 +266,6 @@ async fn next_answer(
     Some((event, (stream, unsent, posted)))
 }
 
-/// Returns the next event for any message, and the later events.
 async fn next_event(
     (mut stream, unsent): (SseStream, Unsent),
 ) -> Option<(Result<Sse, SseError>, (SseStream, Unsent))> {

@@ -134,7 +134,7 @@ impl<'a> TokenRequest<'a> {
         self.body
     }
 
-    /// Returns the answer of the server, if it refused the last token.
+    /// Returns the server's refusal of the last token.
     #[must_use]
     pub fn challenge(&self) -> Option<&'a TokenChallenge> {
         self.challenge
@@ -254,7 +254,7 @@ impl TokenChallenge {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// Returns `true` if the token is valid, but lacks a scope.
+    /// Returns whether a valid token lacks a scope.
     #[must_use]
     pub fn is_insufficient_scope(&self) -> bool {
         self.error.as_deref() == Some("insufficient_scope")

@@ -25,7 +25,7 @@ use tracing::subscriber::NoSubscriber;
 /// Announces that the server accepts the URL of a document as a client id.
 const CLIENT_METADATA: &str = "client_id_metadata_document_supported";
 
-/// The reason why a login at a server without metadata fails.
+/// The failure of a login at a server without metadata.
 const UNNAMED: &str =
     "the server names no authorization server; if it takes a fixed token, use `McpUrl::with_bearer_token`";
 
@@ -39,7 +39,6 @@ pub(super) enum Refreshed {
 
 pub(super) struct LoginFault {
     pub(super) reason: String,
-    /// The authorization server does not know the program.
     pub(super) is_unregistered: bool,
 }
 
@@ -323,7 +322,6 @@ impl AuthorizationServer {
     }
 }
 
-/// Returns the client of the SDK for the logins at a resource.
 async fn manager_of(
     resource: &Url,
     http: &LoginHttp,

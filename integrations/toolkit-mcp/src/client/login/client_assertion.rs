@@ -8,7 +8,7 @@ use rustls_pki_types::pem::PemObject;
 use serde_json::json;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The lifetime of an assertion, in seconds.
+/// The time in seconds.
 const LIFETIME: u64 = 300;
 
 pub(super) enum SigningKey {

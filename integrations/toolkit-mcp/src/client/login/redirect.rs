@@ -13,10 +13,9 @@ use toolkit_core::foreign::clean;
 
 const PATH: &str = "/callback";
 
-/// The maximum size of the head of a request, in bytes.
+/// The limit in bytes.
 const HEAD: u64 = 16 * 1024;
 
-/// The maximum time for a browser to send a request.
 const REQUEST: Duration = Duration::from_secs(10);
 
 /// The pause after a failed accept.
@@ -91,7 +90,6 @@ async fn answer(
     outcome
 }
 
-/// Returns the target in the head of a request.
 async fn target(stream: &mut TcpStream) -> Option<String> {
     let mut lines = BufReader::new(stream.take(HEAD)).lines();
     let first = lines.next_line().await.ok()??;

@@ -23,7 +23,6 @@ pub(super) struct Registration {
     pub(super) issuer: Option<String>,
     pub(super) client_id: String,
     pub(super) client_secret: Option<String>,
-    /// The scopes that the program may request.
     pub(super) scopes: Vec<String>,
     /// The port of the registered redirect. Some authorization servers accept no other. With 0, the next
     /// login registers the program again.

@@ -11,14 +11,14 @@ use std::sync::{Arc, Mutex};
 use toolkit_core::__private::lock;
 use toolkit_core::foreign::{clean, shorten};
 
-/// The maximum length of a text that an error quotes, in characters.
+/// The maximum length of a quoted text, in characters.
 const LONGEST: usize = 512;
 
 /// The HTTP client of one login. Clones share the memory of the last refusal.
 #[derive(Clone)]
 pub(super) struct LoginHttp {
     pub(super) http: GuardedHttp,
-    /// The error code of the last refused request for a token.
+    /// The error code of the last refusal of a token.
     refusal: Arc<Mutex<Option<String>>>,
     /// The resource that the last metadata name.
     resource: Arc<Mutex<Option<String>>>,

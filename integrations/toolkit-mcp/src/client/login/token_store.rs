@@ -11,7 +11,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use tokio::task::spawn_blocking;
 
-/// A lock of a [`TokenStore`], released when the value is dropped.
+/// A lock of a [`TokenStore`], released when it is dropped.
 pub type StoreLock = Box<dyn Send>;
 
 /// A place for the tokens of [logins](crate::client::Login), such as the keyring of the system.

@@ -40,8 +40,9 @@ impl McpClientBuilder {
         Self { endpoint, settings, events, total: ToolTotal::default() }
     }
 
-    /// Sets the namespace of the tools, also the default name of the server. Without a namespace,
-    /// the tools have the names given by the server.
+    /// Sets the namespace of the tools, also the default name of the server.
+    ///
+    /// Without a namespace, the tools have the names given by the server.
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
         let namespace = namespace.into();
         if self.settings.name == self.endpoint.label {
@@ -88,9 +89,10 @@ impl McpClientBuilder {
         McpClient::open(endpoint, handler, count).await
     }
 
-    /// Returns a client that connects in the background, and tries again with
-    /// [pauses](Self::backoff). Until it is connected, the client has no tools;
-    /// [`McpClient::follow`] then adds them to a live registry.
+    /// Returns a client that connects in the background, and tries again with [pauses](Self::backoff).
+    ///
+    /// Until it is connected, the client has no tools; [`McpClient::follow`] then adds them to a live
+    /// registry.
     ///
     /// # Errors
     /// [`McpError`] if the namespace is illegal.
@@ -128,34 +130,38 @@ impl McpClientBuilder {
 }
 
 setters! { McpClientBuilder.settings:
-    /// Sets the name of the server in messages. The default is the namespace, the name of the
-    /// program, or the host.
+    /// Sets the name of the server in messages.
+    ///
+    /// The default is the namespace, the name of the program, or the host.
     name(name: impl Into<String>) = name.into();
     /// Sets the limits for messages, tools and schemas.
     limits(limits: McpLimits) = limits;
-    /// Sets the time limit for connecting, and then for the whole tool list. The default is 90
-    /// seconds: programs such as `npx` may first download the server.
+    /// Sets the time limit for connecting, and then for the whole tool list.
+    ///
+    /// The default is 90 seconds: programs such as `npx` may first download the server.
     connect_timeout(connect_timeout: Duration) = connect_timeout;
-    /// Sets the time limit for a call without progress, 60 seconds by default. Each report with
-    /// more progress restarts it, and it does not apply while the user answers a question of the
-    /// server. The time limits of tool, dispatcher and registry apply as well.
+    /// Sets the time limit for a call without progress, 60 seconds by default.
+    ///
+    /// Each report with more progress restarts it, and it does not apply while the user answers a question of
+    /// the server. The time limits of tool, dispatcher and registry apply as well.
     call_timeout(call_timeout: Duration) = call_timeout;
     /// Sets the maximum time of a call, one hour by default. No progress and no question extends
     /// it.
     max_call_time(max_call_time: Duration) = max_call_time;
-    /// Sets the number of tools above which they are deferred; 40 by default. A registry with [tool
-    /// search](toolkit_core::ToolRegistry::with_tool_search) leaves deferred tools out of its
-    /// definitions, and the model finds them when it needs them. Without tool search, nothing
-    /// changes.
+    /// Sets the number of tools above which they are deferred; 40 by default.
     ///
-    /// The number counts the tools of all servers of a configuration together. `.tools(client)` of
-    /// an agent and the registry of a configuration turn tool search on. A gateway, which lists the
-    /// tools for its own clients, sets `usize::MAX`.
+    /// A registry with [tool search](toolkit_core::ToolRegistry::with_tool_search) leaves deferred tools out
+    /// of its definitions, and the model finds them when it needs them. Without tool search, nothing changes.
+    ///
+    /// The number counts the tools of all servers of a configuration together. `.tools(client)` of an agent
+    /// and the registry of a configuration turn tool search on. A gateway, which lists the tools for its own
+    /// clients, sets `usize::MAX`.
     tool_search_above(search_above: usize) = search_above;
     /// Sets the pauses between attempts to connect.
     backoff(backoff: McpBackoff) = backoff;
-    /// Sets how often a dispatcher repeats a failed call; 0 by default. A call that the server may
-    /// have executed is repeated only if the tool is read-only or idempotent. See
+    /// Sets how often a dispatcher repeats a failed call; 0 by default.
+    ///
+    /// A call that the server may have executed is repeated only if the tool is read-only or idempotent. See
     /// [`Retry`](toolkit_core::middleware::Retry).
     retries(retries: u32) = retries;
     /// Sets the protocol versions to speak; [`McpProtocol::Auto`] by default.
@@ -165,9 +171,9 @@ setters! { McpClientBuilder.settings:
     /// Permission rules may allow read-only tools without approval. With `false`, the client
     /// ignores all hints that make a tool look harmless, and keeps those that warn.
     trusted_annotations(trust_annotations: bool) = trust_annotations;
-    /// Sets whether structured content is checked against the output schema of the tool; `true` by
-    /// default. A result that violates the schema, or lacks structured content, then becomes an
-    /// error.
+    /// Sets whether structured content is checked against the output schema of the tool; `true` by default.
+    ///
+    /// A result that violates the schema, or lacks structured content, then becomes an error.
     result_check(check_results: bool) = check_results;
     /// Requires approval of all tools except those with these
     /// [fingerprints](McpClient::fingerprints).

@@ -18,6 +18,7 @@ use toolkit_core::foreign::{ToolIssue, ToolIssueKind};
 /// [`McpEvent::Issues`], and is not published until approval.
 impl McpClient {
     /// Returns the fingerprints of all published tools, by name: hashes of their entries in the tool list.
+    ///
     /// Keep them to [approve](crate::client::McpClientBuilder::approved) the same definitions after a
     /// restart.
     #[must_use]
@@ -32,8 +33,10 @@ impl McpClient {
         self.0.catalog.borrow().pending.values().map(|tool| tool.definition.clone()).collect()
     }
 
-    /// Approves a [pending](Self::pending) definition. Returns `false` if it does not wait for approval, for
-    /// instance because the server has changed the tool again.
+    /// Approves a [pending](Self::pending) definition.
+    ///
+    /// Returns `false` if it does not wait for approval, for instance because the server has changed the tool
+    /// again.
     pub fn approve(&self, definition: &ToolDefinition) -> bool {
         self.0.approve(definition)
     }

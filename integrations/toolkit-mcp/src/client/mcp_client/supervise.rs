@@ -22,7 +22,7 @@ pub(crate) enum Link {
 }
 
 impl Link {
-    /// Ends the attempts to connect, for the reason of the last one.
+    /// Ends the attempts, with the last one's reason.
     fn give_up(&mut self) {
         if let Self::Down(error) = self {
             *self = Self::Closed(error.clone());

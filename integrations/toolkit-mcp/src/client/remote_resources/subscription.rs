@@ -23,8 +23,10 @@ pub struct McpSubscription {
 }
 
 impl McpClient {
-    /// Subscribes to changes of a resource. The client emits [`McpEvent::ResourceUpdated`] for each change, and subscribes
-    /// again after a lost connection.
+    /// Subscribes to changes of a resource.
+    ///
+    /// The client emits [`McpEvent::ResourceUpdated`] for each change, and subscribes again after a lost
+    /// connection.
     ///
     /// # Errors
     /// [`McpError`] if the client is not connected, or if the server refuses the subscription.

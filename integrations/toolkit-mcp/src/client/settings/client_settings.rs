@@ -32,9 +32,9 @@ pub enum McpProtocol {
 #[non_exhaustive]
 #[must_use]
 pub struct McpBackoff {
-    /// The pause before the first attempt, half a second by default.
+    /// The pause before the first attempt; 0.5 s by default.
     pub first: Duration,
-    /// The maximum pause before the random extension, 30 seconds by default.
+    /// The maximum pause before the random extension; 30 s by default.
     pub longest: Duration,
     /// The maximum number of attempts in a row; `None` for no limit, the default.
     pub attempts: Option<u32>,
@@ -82,7 +82,7 @@ pub(crate) struct ClientSettings {
     pub(crate) protocol: McpProtocol,
     pub(crate) trust_annotations: bool,
     pub(crate) check_results: bool,
-    /// The fingerprints of approved tools; `None` if no tool needs approval.
+    /// The approved fingerprints; `None` if no tool needs approval.
     pub(crate) approved: Option<BTreeMap<String, String>>,
     pub(crate) block_changes: bool,
     pub(crate) elicitation: Option<Arc<dyn DynElicitationHandler>>,

@@ -8,7 +8,7 @@ use std::pin::Pin;
 use toolkit_core::foreign::clean_texts;
 use toolkit_core::foreign::{clean, is_clean};
 
-/// The maximum size of a form's schema, in bytes of JSON.
+/// The maximum size of a form's schema, in bytes.
 const LONGEST_FORM: usize = 64 << 10;
 
 /// The maximum length of a page's address, in bytes.
@@ -180,7 +180,7 @@ fn host_of_page(url: &str) -> Option<String> {
     if is_port && is_host && !host.is_empty() { Some(host.to_ascii_lowercase()) } else { None }
 }
 
-/// Returns whether no string and no member name contains hidden characters.
+/// Returns whether strings and names have no hidden characters.
 fn is_visible(value: &Value) -> bool {
     match value {
         Value::String(text) => is_clean(text),

@@ -1,8 +1,8 @@
-//! The limits for the messages, tools and schemas of a server.
+//! The limits for a server's messages, tools and schemas.
 
 use crate::macros::setters;
 
-/// The limits for the messages, tools and schemas of a server.
+/// The limits for a server's messages, tools and schemas.
 ///
 /// If a tool exceeds a limit, the client shortens the description or leaves the tool out, and adds an
 /// [issue](crate::client::McpClient::issues).
@@ -22,20 +22,25 @@ pub struct McpLimits {
     /// The maximum length of descriptions and of the server's instructions, 8,192 characters by default.
     /// Longer ones are cut.
     pub description: usize,
-    /// The maximum size of a schema, 65,536 bytes of compact JSON by default. A tool with a larger schema, or
-    /// with a list entry of more than four times this size, is left out.
+    /// The maximum size of a schema, 65,536 bytes of compact JSON by default.
+    ///
+    /// A tool with a larger schema, or with a list entry of more than four times this size, is left out.
     pub schema_bytes: usize,
-    /// The maximum nesting of a schema, 64 levels of JSON by default. A tool with a deeper schema is left
-    /// out.
+    /// The maximum nesting of a schema, 64 levels of JSON by default.
+    ///
+    /// A tool with a deeper schema is left out.
     pub schema_depth: usize,
-    /// The maximum size of one message, 16 MiB by default. A call with a larger result ends with an error.
-    /// Over streams, so do all pending calls.
+    /// The maximum size of one message, 16 MiB by default.
+    ///
+    /// A call with a larger result ends with an error. Over streams, so do all pending calls.
     pub message_bytes: usize,
-    /// The maximum number of pages of one list, 1,000 by default, also of empty ones. Further pages of tools
-    /// are left out; other lists end with an error.
+    /// The maximum number of pages of one list, 1,000 by default, also of empty ones.
+    ///
+    /// Further pages of tools are left out; other lists end with an error.
     pub pages: usize,
-    /// The maximum size of the cursor of a page, 4,096 bytes by default. A page with a larger cursor is the
-    /// last one of the tools; other lists end with an error.
+    /// The maximum size of the cursor of a page, 4,096 bytes by default.
+    ///
+    /// A page with a larger cursor is the last one of the tools; other lists end with an error.
     pub cursor_bytes: usize,
 }
 

@@ -16,10 +16,10 @@ use toolkit_core::schema::__private::nests_deeper;
 use toolkit_core::schema::schema_hash;
 use toolkit_core::{ToolDefinition, ToolMetadata, ToolTag};
 
-/// The tools that the client has accepted from a tool list.
+/// The tools that the client accepts from a list.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Catalog {
-    /// By their qualified names.
+    /// The tools by their qualified names.
     pub(crate) tools: Tools,
     pub(crate) issues: Vec<ToolIssue>,
     /// The tools that wait for approval, by their qualified names.

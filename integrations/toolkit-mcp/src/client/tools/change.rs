@@ -26,13 +26,16 @@ pub struct McpToolChange {
     pub tool: ToolName,
     /// The old and the new description, if changed.
     pub description: Option<(String, String)>,
-    /// The differences of the parameters, if changed. The list is empty if the schemas differ only in
-    /// keywords without meaning.
+    /// The differences of the parameters, if changed.
+    ///
+    /// The list is empty if the schemas differ only in keywords without meaning.
     pub parameters: Option<SchemaDiff>,
     /// The differences of the output schema, if changed.
     pub output: Option<SchemaDiff>,
-    /// The changed settings: `title`, `read_only`, `destructive`, `idempotent`, `open_world`, `meta`. `other`
-    /// stands for members of the [entry](crate::client::McpClient::listed_tool) that no definition has.
+    /// The changed settings: `title`, `read_only`, `destructive`, `idempotent`, `open_world`, `meta`.
+    ///
+    /// `other` stands for members of the [entry](crate::client::McpClient::listed_tool) that no definition
+    /// has.
     pub settings: Vec<&'static str>,
     /// Whether the tool waits for [approval](crate::client::McpClient::approve), and cannot be called until
     /// then.

@@ -32,7 +32,7 @@ const STATUS_TIMEOUT: Duration = Duration::from_millis(200);
 #[cfg(unix)]
 const SIGTERM: i32 = 15;
 
-/// The maximum length of a line of standard error, in bytes.
+/// The maximum length of a line, in bytes.
 const MAX_LINE_BYTES: usize = 4_096;
 
 pub(crate) struct ChildTransport {

@@ -1,4 +1,4 @@
-//! The command of a server that runs as a child process.
+//! The command of a server in a child process.
 
 use crate::macros::debug;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ const INHERITED: [&str; 3] = [
 /// On Windows, `npx` is the script `npx.cmd`. No test runs on Windows.
 const ENDINGS: [&str; 3] = ["exe", "cmd", "bat"];
 
-/// The command of a server that runs as a child process.
+/// The command of a server in a child process.
 ///
 /// Messages are exchanged over standard input and output of the process, which has a process group of its
 /// own. When the client closes the connection, the process has two seconds to exit. The client then sends the
@@ -66,8 +66,10 @@ impl McpCommand {
         arguments.into_iter().fold(self, Self::arg)
     }
 
-    /// Sets an environment variable. If its name ends in `key`, `token`, `secret`, `password`,
-    /// `authorization` or `credentials`, nothing that the server writes shows the value.
+    /// Sets an environment variable.
+    ///
+    /// If its name ends in `key`, `token`, `secret`, `password`, `authorization` or `credentials`, nothing
+    /// that the server writes shows the value.
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.variables.insert(name.as_ref().to_owned(), value.as_ref().to_owned());
         self

@@ -17,7 +17,7 @@ use toolkit_core::redaction::Unread;
 
 pub(crate) type ServerLines<R, W> = LineTransport<RoleClient, R, W>;
 
-/// The maximum number of bytes of an invalid message in an event.
+/// The limit in bytes of an invalid message in an event.
 const SHOWN: usize = 256;
 
 impl LineRole for RoleClient {

@@ -34,7 +34,7 @@ pub struct VerifiedToken {
 }
 
 impl VerifiedToken {
-    /// Creates the result of a check from the claims of a token.
+    /// Creates the result of a check from claims.
     #[must_use]
     pub fn from_claims(claims: Value) -> Self {
         let text = |name: &str| claims.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -48,7 +48,7 @@ impl VerifiedToken {
     }
 }
 
-/// The running check of a token; `None` if it is not valid.
+/// The running check of a token; `None` if invalid.
 type Check = Pin<Box<dyn Future<Output = Option<VerifiedToken>> + Send>>;
 
 /// The description of a server as a protected resource, for

@@ -23,7 +23,7 @@ use toolkit_core::__private::lock;
 use toolkit_core::ToolError;
 use toolkit_core::schema::{canonical_json, violations};
 
-/// The time for which a client may repeat a call with its state.
+/// The time to repeat a call with its state.
 const STATE_LIFETIME: Duration = Duration::from_secs(3_600);
 
 /// The key of the question for approval.
@@ -120,7 +120,7 @@ impl Inputs {
         self.has_question.notified().await;
     }
 
-    /// Returns the response that asks the client, if answers are missing.
+    /// Returns the response that asks for missing answers.
     pub(crate) fn suspension(
         &self,
         secret: &RequestStateCodec,
@@ -226,7 +226,7 @@ fn question(method: &str, params: Value) -> Result<InputRequest, String> {
     question.map_err(|error| error.to_string())
 }
 
-/// Returns the capability that a question needs and the client lacks.
+/// Returns the needed capability that the client lacks.
 fn missing(question: &InputRequest, capabilities: &ClientCapabilities) -> Option<ClientCapabilities> {
     let mut missing = ClientCapabilities::default();
     match question {

@@ -13,10 +13,10 @@ use serde_json::Value;
 use toolkit_core::output::IntoToolOutput;
 use toolkit_core::{Content, Dispatcher, ToolDefinition, ToolError, ToolOutput};
 
-/// The role of the model in the structured value of [`PromptMessages`].
+/// The model's role in the value of [`PromptMessages`].
 const ASSISTANT: &str = "assistant";
 
-/// The messages of a prompt that also has messages of the model.
+/// The messages of a prompt, also of the model.
 ///
 /// ```
 /// use toolkit_ai::tool;

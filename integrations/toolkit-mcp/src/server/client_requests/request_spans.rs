@@ -25,7 +25,6 @@ pub(crate) fn open(
     span
 }
 
-/// Runs `work`, which answers the request, within its span.
 pub(crate) async fn answered<T>(
     span: RequestSpan,
     work: impl Future<Output = Result<T, ErrorData>>,

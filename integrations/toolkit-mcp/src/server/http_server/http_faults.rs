@@ -10,7 +10,6 @@ use tokio::net::{TcpListener, ToSocketAddrs, lookup_host};
 use toolkit_http::server::HttpGuards;
 
 impl HttpSettings {
-    /// Replaces the fault of the earlier value of a setting.
     pub(super) fn set_fault(&mut self, method: &'static str, fault: Option<String>) {
         match fault {
             Some(fault) => self.faults.insert(method, fault),

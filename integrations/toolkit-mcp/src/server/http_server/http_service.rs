@@ -121,7 +121,6 @@ impl HttpService {
         }
     }
 
-    /// Answers a request with the service of the SDK, in the sessions of its identity.
     fn answer(&self, parts: Parts, body: HttpBody) -> HttpAnswer {
         let is_end = parts.method == Method::DELETE;
         let session_request =

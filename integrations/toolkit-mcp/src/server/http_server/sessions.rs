@@ -67,7 +67,6 @@ struct SessionUse {
     responses: usize,
     /// The last request, or the end of the last response.
     last: Instant,
-    /// Of the client that opened the session.
     identity: Option<String>,
     _watched: DropGuard,
     permit: OwnedSemaphorePermit,
@@ -91,7 +90,6 @@ impl Sessions {
         lock(&open.uses).remove(&id);
     }
 
-    /// Ends the session idle for the longest time, and returns its permit.
     fn end_idle(&self) -> Option<OwnedSemaphorePermit> {
         let mut uses = lock(&self.open.uses);
         let idle = uses.iter().filter(|(_, using)| using.responses == 0 && using.last.elapsed() >= IDLE);
@@ -111,7 +109,7 @@ impl OpenSessions {
         SESSION_REQUEST.try_with(|current| current.identity == using.identity).unwrap_or(true)
     }
 
-    /// Returns the time until the session may be idle; `None` if it is.
+    /// Returns the time until the session is idle; `None` if it is.
     fn rest(&self, id: &SessionId) -> Option<Duration> {
         let uses = lock(&self.uses);
         let using = uses.get(id)?;
@@ -119,7 +117,6 @@ impl OpenSessions {
         self.idle.checked_sub(unused).filter(|rest| !rest.is_zero())
     }
 
-    /// Updates the last use, and adds `change` to the number of open responses.
     fn touch(&self, id: &SessionId, change: isize) {
         if let Some(using) = lock(&self.uses).get_mut(id) {
             using.responses = using.responses.saturating_add_signed(change);

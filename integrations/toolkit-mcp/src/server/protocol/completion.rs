@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::{HashSet, VecDeque};
 use toolkit_core::ToolDefinition;
 
-/// Returns the known values of a parameter that begin with `typed`, ignoring case.
+/// Returns the known values that begin with `typed`, ignoring case.
 pub(crate) fn complete(definition: &ToolDefinition, parameter: &str, typed: &str) -> CompletionInfo {
     let root = &definition.parameters;
     let parameter = definition.parameter_named(parameter).unwrap_or(parameter);

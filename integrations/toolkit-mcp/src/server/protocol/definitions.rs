@@ -25,16 +25,12 @@ pub(crate) struct ToolList(Arc<[Arc<Tool>]>);
 const AFTER: &str = "after:";
 
 impl ToolList {
-    /// Returns the tool with this published name.
     pub(crate) fn get(&self, name: &str) -> Option<&Arc<Tool>> {
         let found = self.0.binary_search_by(|tool| (*tool.name).cmp(name)).ok()?;
         self.0.get(found)
     }
 
-    /// Returns a page of at most `size` visible tools and the cursor of the next page.
-    ///
-    /// # Errors
-    /// This server did not issue the cursor.
+    /// Returns a page of at most `size` visible tools.
     pub(crate) fn page(
         &self,
         cursor: Option<&str>,
@@ -144,7 +140,6 @@ pub(crate) fn is_wrapped(schema: &Value) -> bool {
     schema.get("type").is_none_or(|kind| kind != "object")
 }
 
-/// Returns the schema of an object with a property `result` of this schema.
 fn wrapped(schema: JsonObject) -> JsonObject {
     let mut schema = Value::Object(schema);
     each_subschema(&mut schema, &mut move_reference_to_root);
@@ -167,7 +162,6 @@ fn move_reference_to_root(keywords: &mut Map<String, Value>) {
     }
 }
 
-/// Returns a hint that a tag may also give.
 fn tagged(metadata: &ToolMetadata, hint: Option<bool>, tag: ToolTag) -> Option<bool> {
     if hint.is_none() && metadata.tags.contains(&tag) { Some(true) } else { hint }
 }

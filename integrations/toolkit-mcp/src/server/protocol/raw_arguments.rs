@@ -23,7 +23,6 @@ struct CallParams<'a> {
 }
 
 impl RawArguments {
-    /// Reads the arguments in a `tools/call` request.
     #[cfg(feature = "server-http")]
     pub(crate) fn from_body(body: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]

@@ -7,7 +7,7 @@ pub(crate) fn is_template(uri: &str) -> bool {
     uri.contains('{')
 }
 
-/// Returns the values of the variables for which the template is `uri`.
+/// Returns the variables with which the template is `uri`.
 pub(crate) fn expand(template: &str, uri: &str) -> Option<Value> {
     let mut values = Map::new();
     let mut template = template;

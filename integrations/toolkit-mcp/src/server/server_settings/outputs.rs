@@ -8,7 +8,7 @@ use toolkit_core::__private::lock;
 use toolkit_core::CallId;
 use toolkit_core::output::FullOutput;
 
-/// The maximum size of all stored texts, in bytes.
+/// The limit in bytes.
 const MAX_BYTES: usize = 64 << 20;
 
 const JSON: &str = "application/json";
@@ -62,7 +62,6 @@ impl OutputStore {
         Ok(format!("resource {uri}"))
     }
 
-    /// Removes and returns the links of an ended call.
     pub(crate) fn take_links(&self, call: &CallId) -> Vec<Resource> {
         lock(&self.0).links.remove(call).unwrap_or_default()
     }
@@ -72,7 +71,6 @@ impl OutputStore {
         Some(ResourceContents::text(&*text, uri).with_mime_type(media_type))
     }
 
-    /// Returns a stored text if it is JSON.
     pub(crate) fn json(&self, uri: &str) -> Option<Arc<str>> {
         self.find(uri).filter(|(_, media_type)| *media_type == JSON).map(|(text, _)| text)
     }
