@@ -45,7 +45,7 @@ pub struct HttpGuards {
     cors: [&'static str; 2],
     /// Whether addresses that other machines can reach need a token.
     pub requires_token: bool,
-    /// The maximum size of a request's body, 4 MiB by default.
+    /// The maximum size of a request's body in bytes, 4 MiB by default.
     pub max_body: usize,
     /// The time for the headers of a request to arrive, and then for its body; 30 seconds by default.
     ///
@@ -99,7 +99,7 @@ impl HttpGuards {
 
     /// Requires the header `Authorization: Bearer …` with this token.
     ///
-    /// White space around it is ignored. An empty token refuses every request.
+    /// White space around the token is ignored. An empty token refuses every request.
     pub fn set_token(&mut self, token: &str) {
         self.token = Some(token.trim().into());
     }

@@ -22,7 +22,7 @@ pub struct PeerLimits {
     ///
     /// An address of IPv6 stands for its network of 64 bits, which one client has as a whole.
     pub max_connections_per_address: Option<usize>,
-    /// The maximum size of all bodies that are still arriving, 64 MiB by default.
+    /// The maximum size in bytes of all bodies that are still arriving, 64 MiB by default.
     ///
     /// Beyond it, the one that has begun first is refused. Requests with a checked token do not count.
     pub max_unauthenticated: usize,

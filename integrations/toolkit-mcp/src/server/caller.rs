@@ -107,13 +107,13 @@ impl Caller {
         is_stateless(&self.0.context)
     }
 
-    /// Returns the client's name for its program.
+    /// Returns the name that the client gives its program.
     #[must_use]
     pub fn client_name(&self) -> Option<String> {
         self.0.context.client_info().map(|client| client.name)
     }
 
-    /// Returns the client's version of its program.
+    /// Returns the version that the client gives its program.
     #[must_use]
     pub fn client_version(&self) -> Option<String> {
         self.0.context.client_info().map(|client| client.version)

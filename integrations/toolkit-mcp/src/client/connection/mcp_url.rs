@@ -69,7 +69,8 @@ impl McpUrl {
 
     /// Sends a fixed bearer token with every request.
     ///
-    /// White space around it is ignored. Give it without the word `Bearer`; otherwise, connecting fails.
+    /// White space around the token is ignored. Give it without the word `Bearer`; otherwise, connecting
+    /// fails.
     pub fn with_bearer_token(self, token: impl Into<String>) -> Self {
         let given = token.into();
         let token = given.trim();

@@ -20,7 +20,7 @@ pub struct McpLimits {
     /// The maximum number of tools of one server, 1,000 by default. Further tools are left out.
     pub tools: usize,
     /// The maximum length of descriptions and of the server's instructions, 8,192 characters by default.
-    /// Longer ones are cut.
+    /// Longer texts are cut.
     pub description: usize,
     /// The maximum size of a schema, 65,536 bytes of compact JSON by default.
     ///
