@@ -48,9 +48,11 @@ impl ToolListChange {
     /// Returns the differences between two catalogs. A tool that waits for approval in `new`, but not in
     /// `old`, counts as changed.
     pub(crate) fn between(old: &Catalog, new: &Catalog) -> Self {
-        let mut change = Self::default();
-        change.added = names_missing_in(old, new);
-        change.removed = names_missing_in(new, old);
+        let mut change = Self {
+            added: names_missing_in(old, new),
+            removed: names_missing_in(new, old),
+            changed: Vec::new(),
+        };
         for (name, tool) in &new.tools {
             let Some(earlier) = old.tools.get(name) else { continue };
             let waiting = new.pending.get(name).filter(|waiting| old.pending.get(name) != Some(*waiting));
