@@ -51,9 +51,11 @@ impl ToolListChange {
 
     /// Also counts a tool as changed that waits for approval in `new`, but not in `old`.
     pub(crate) fn between(old: &Catalog, new: &Catalog) -> Self {
-        let mut change = Self::default();
-        change.added = names_missing_in(old, new);
-        change.removed = names_missing_in(new, old);
+        let mut change = Self {
+            added: names_missing_in(old, new),
+            removed: names_missing_in(new, old),
+            changed: Vec::new(),
+        };
         for (name, tool) in &new.tools {
             let Some(earlier) = old.tools.get(name) else { continue };
             let waiting = new.pending.get(name).filter(|waiting| old.pending.get(name) != Some(*waiting));

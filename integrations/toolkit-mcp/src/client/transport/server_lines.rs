@@ -80,10 +80,8 @@ impl LineRole for RoleClient {
         let text = message.get(..end).unwrap_or_default().to_owned();
         let error = redactor.redact(&fault.error);
         wire.emit(McpEvent::InvalidMessage { text, error: error.clone() });
-        if fault.id.is_none() {
-            return None;
-        }
-        Some((ErrorData::new(INVALID, error, None), fault.id))
+        let id = fault.id?;
+        Some((ErrorData::new(INVALID, error, None), Some(id)))
     }
 
     fn lost(wire: &Arc<Wire>, error: &io::Error) {
