@@ -12,8 +12,7 @@ use std::time::Duration;
 
 /// The result of one call.
 ///
-/// A result can be serialized, for example to store it. The serialized outcome is either a member `output` or
-/// a member `error`.
+/// A serialized result has either a member `output` or a member `error`.
 ///
 /// ```
 /// use toolkit_ai::{ToolError, ToolResult};
@@ -32,28 +31,27 @@ pub struct ToolResult {
     pub call_id: CallId,
     /// The tool name, spelled as in the call.
     pub name: String,
-    /// The position of the call in its batch, counted from 0.
+    /// The position of the call in its batch, from 0.
     #[serde(default)]
     pub position: usize,
-    /// The output, or the error for the model in place of an output.
+    /// The output, or the error for the model.
     #[serde(flatten, with = "OutcomeForm")]
     pub outcome: Result<ToolOutput, ToolError>,
     /// The running time of the tool. Zero if the tool did not run.
     #[serde(default)]
     pub duration: Duration,
-    /// The model's reason for the call, if the registry [asks for it](crate::ToolRegistry::with_call_reason)
-    /// and the model gave one.
+    /// The model's reason for the call, if the registry [asks for
+    /// it](crate::ToolRegistry::with_call_reason).
     #[serde(default, alias = "reason")]
     pub call_reason: Option<String>,
-    /// The actions requested by the call. A failed call has none.
+    /// The actions of the call. A failed call has none.
     #[serde(default)]
     pub actions: ToolActions,
-    /// The provider-specific fields of the call, sent back with the result.
+    /// The provider-specific fields, sent back with the result.
     #[serde(default)]
     pub extras: ProviderExtras,
 }
 
-/// The form in which an outcome is read.
 #[derive(Deserialize)]
 #[serde(remote = "Result<ToolOutput, ToolError>")]
 enum OutcomeForm {
@@ -63,7 +61,7 @@ enum OutcomeForm {
     Err(ToolError),
 }
 
-/// Written by hand, because the outcome is one of two members, and a flattened enum is written with more work.
+/// Written by hand: the outcome is one of two members, and a flattened enum is slower.
 impl Serialize for ToolResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { call_id, name, position, outcome, duration, call_reason, actions, extras } = self;
@@ -92,7 +90,6 @@ impl Serialize for ToolResult {
     }
 }
 
-/// The form in which an output is written.
 struct OutputForm<'a>(&'a ToolOutput);
 
 impl Serialize for OutputForm<'_> {
@@ -117,12 +114,12 @@ impl ToolResult {
         }
     }
 
-    /// Creates the result of a call answered by the program without a dispatcher.
+    /// Creates the result of a call that the program answers.
     pub fn of(call: &ToolCall, outcome: Result<ToolOutput, ToolError>) -> Self {
         Self { extras: call.extras.clone(), ..Self::new(call.id.clone(), call.name.clone(), outcome) }
     }
 
-    /// Merges the actions of all results, in the order of the results. Later actions take precedence.
+    /// Merges the actions of all results; later actions take precedence.
     #[must_use]
     pub fn merged_actions(results: &[Self]) -> ToolActions {
         let mut merged = ToolActions::default();
@@ -130,7 +127,7 @@ impl ToolResult {
         merged
     }
 
-    /// Returns the text for the model: the text of the output, or the message of the error.
+    /// Returns the text for the model: the output, or the message of the error.
     #[must_use]
     pub fn to_text(&self) -> Cow<'_, str> {
         match &self.outcome {
@@ -159,7 +156,7 @@ impl ToolResult {
 }
 
 setters! { ToolResult:
-    /// Sets the position of the call in its batch, counted from 0.
+    /// Sets the position of the call in its batch.
     with_position(position: usize) = position;
     /// Sets the provider-specific fields, sent back with the result.
     with_extras(extras: ProviderExtras) = extras;

@@ -6,7 +6,7 @@
 ///
 /// - The last row is empty, because it contained the `*/`.
 /// - Every row between the first and the last has a star in the same column.
-/// - These rows are not a list of bullets below an opening line.
+/// - These rows are no list of bullets below an opening line.
 pub(crate) fn strip(rows: &mut [String]) {
     let [first, decorated @ .., last] = rows else {
         return;
@@ -21,7 +21,6 @@ pub(crate) fn strip(rows: &mut [String]) {
     }
 }
 
-/// Returns the number of whitespace characters at the start of `row`.
 pub(crate) fn indent_of(row: &str) -> usize {
     row.chars().take_while(|c| c.is_whitespace()).count()
 }

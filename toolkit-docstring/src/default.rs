@@ -4,7 +4,6 @@ use crate::prose::{outside_brackets, unwrap_mark};
 
 const WORD: &str = "default";
 
-/// Returns the first default value stated anywhere in a description.
 pub(crate) fn find(description: &str) -> Option<String> {
     let lowercase = description.to_ascii_lowercase();
     for (place, _) in lowercase.match_indices(WORD) {
@@ -24,7 +23,7 @@ pub(crate) fn find(description: &str) -> Option<String> {
     None
 }
 
-/// Parses a text that states only a default value, such as `default 10`. Returns the value.
+/// Returns the value of a text that states only a default value, such as `default 10`.
 pub(crate) fn parse(text: &str) -> Option<String> {
     value(after_announcement(text).or_else(|| after_word(text))?)
 }

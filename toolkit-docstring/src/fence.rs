@@ -1,19 +1,16 @@
 //! Detection of fenced code blocks, which the parser copies unchanged.
 
-/// Whether a line opens a fenced code block, is inside one, or is ordinary text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fence {
-    /// Ordinary text outside of fenced code blocks.
+    /// Ordinary text.
     Outside,
-    /// The opening line of a fenced code block.
+    /// The opening line of a block.
     Open,
-    /// The code or the closing line of a fenced code block.
+    /// The code or the closing line of a block.
     Inside,
 }
 
-/// Returns for each line whether it belongs to a fenced code block. The lines must be trimmed.
-///
-/// A code block without a closing line counts as ordinary text.
+/// Classifies trimmed lines. A code block without a closing line counts as ordinary text.
 pub(crate) fn classify<'a>(lines: impl Iterator<Item = &'a str> + Clone) -> Vec<Fence> {
     let mut fences = Vec::new();
     let mut ahead = lines;

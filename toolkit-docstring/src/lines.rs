@@ -6,29 +6,24 @@ use crate::fence::{self, Fence};
 
 const TAB: usize = 8;
 
-/// A line of a doc comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// The zero-based number of the line in the doc comment.
+    /// The zero-based number.
     pub(crate) number: usize,
-    /// The number of leading spaces, without the common indentation of the doc comment.
+    /// The number of leading spaces beyond the common indentation.
     pub(crate) indent: usize,
-    /// The text without surrounding whitespace.
     pub(crate) text: String,
-    /// `true` for the first line, and if the line directly above is blank.
+    /// Whether the line is the first, or the line directly above is blank.
     pub(crate) after_blank: bool,
-    /// Whether the line belongs to a fenced code block.
     pub(crate) fence: Fence,
-    /// The text with that of the next lines, up to the line that closes the brackets open at the end of this line.
-    /// `None` if there is no such line in the paragraph.
+    /// The paragraph's text from this line to the one that closes its open brackets.
     pub(crate) joined: Option<Joined>,
 }
 
-/// The text of several lines, which is read as one line if a type in it goes over these lines.
+/// The text of several lines, read as one line if a type goes over them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Joined {
     pub(crate) text: String,
-    /// The number of lines.
     pub(crate) height: usize,
 }
 
@@ -37,8 +32,9 @@ impl Line {
         self.text.is_empty()
     }
 
-    /// Reads the line alone, or joined with the next ones if `is_better` returns `true` for both readings. Also returns
-    /// the number of lines that were read.
+    /// Reads the line alone, or joined with the next ones if `is_better` returns `true` for both readings.
+    ///
+    /// Also returns the number of lines that were read.
     pub(crate) fn read<'a, T>(
         &'a self,
         read: impl Fn(&'a str) -> T,
@@ -54,16 +50,16 @@ impl Line {
         (alone, 1)
     }
 
-    /// Returns the text of the line with its indentation, as it appears in the description.
+    /// Returns the text with its indentation, as in the description.
     pub(crate) fn indented(&self) -> String {
         format!("{:width$}{}", "", self.text, width = self.indent)
     }
 }
 
-/// Splits a doc comment into lines. Tabs become spaces, and the stars of a block comment and the common indentation are
-/// removed.
+/// Splits a doc comment into lines, without tabs, the stars of a block comment and the common indentation.
 ///
-/// The first line does not affect the common indentation, because it usually begins right after the opening quotes.
+/// The first line does not affect the common indentation, because it usually begins right after the
+/// opening quotes.
 pub(crate) fn parse(text: &str) -> Vec<Line> {
     let mut rows: Vec<String> = text.split('\n').map(expand_tabs).collect();
     decoration::strip(&mut rows);
@@ -86,7 +82,7 @@ pub(crate) fn parse(text: &str) -> Vec<Line> {
     lines
 }
 
-/// Joins the first line with the next ones, up to the line that closes its brackets.
+/// Joins the first line with the next ones, up to the one that closes its brackets.
 fn join(lines: &[Line]) -> Option<Joined> {
     let height = joined_height(lines)?;
     let [first, rest @ ..] = lines.get(..height)? else { return None };
@@ -97,8 +93,7 @@ fn join(lines: &[Line]) -> Option<Joined> {
     Some(Joined { text, height })
 }
 
-/// Returns the number of lines up to the line that closes the brackets of the first. Returns `None` if the first line
-/// leaves no bracket open, or no line of the paragraph closes them.
+/// Returns the number of lines that [`join`] joins, if any.
 fn joined_height(lines: &[Line]) -> Option<usize> {
     let mut brackets = Brackets::default();
     for (above, line) in lines.iter().enumerate() {
@@ -113,7 +108,7 @@ fn joined_height(lines: &[Line]) -> Option<usize> {
     None
 }
 
-/// Replaces each tab with spaces up to the next tab stop. There is a tab stop after every [`TAB`] columns.
+/// Replaces each tab with spaces up to the next multiple of [`TAB`] columns.
 fn expand_tabs(row: &str) -> String {
     let mut parts = row.split('\t');
     let mut expanded = parts.next().unwrap_or_default().to_owned();

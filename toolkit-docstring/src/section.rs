@@ -1,4 +1,4 @@
-//! The section that the parser is reading, and the rules for the lines that belong to it.
+//! The section that the parser is reading, and its rules for lines.
 
 use crate::item::Item;
 use crate::lines::Line;
@@ -6,22 +6,20 @@ use crate::numpy;
 use crate::title::{self, Kind, Style, Title};
 use crate::type_spec::looks_like_type;
 
-/// A section with the documentation of parameters, the return value or errors, while the parser reads it.
+/// A section about parameters, the return value or errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Section {
     pub(crate) kind: Kind,
     pub(crate) style: Style,
-    /// Whether the entries of the section have bullets. `None` before the first entry.
+    /// Whether entries have bullets. `None` before the first entry.
     bulleted: Option<bool>,
-    /// The indentation of the section's title.
     indent: usize,
-    /// Whether the section's first line is indented no deeper than its title.
+    /// Whether the first line is not indented under the title.
     flush: bool,
 }
 
 impl Section {
-    /// Begins the section with this title. Returns `None` if the title does not announce documentation of parameters,
-    /// return value or errors.
+    /// Begins the section, if its title announces parameters, a return value or errors.
     pub(crate) fn open(title: Title, line: &Line, body: &[Line]) -> Option<Self> {
         if title.kind == Kind::Other {
             return None;
@@ -36,13 +34,12 @@ impl Section {
         })
     }
 
-    /// Returns the section after its first entry, which decides whether entries must have bullets. Later entries change
-    /// nothing.
+    /// Returns the section after an entry. The first one decides whether entries must have bullets.
     pub(crate) fn after_entry(self, bulleted: bool) -> Self {
         Self { bulleted: self.bulleted.or(Some(bulleted)), ..self }
     }
 
-    /// Returns `true` if `line` belongs to the section, judged by its position and indentation.
+    /// Returns whether `line` belongs to the section, by its place and indentation.
     pub(crate) fn contains(self, line: &Line) -> bool {
         if self.style != Style::Google || line.indent > self.indent {
             return true;
@@ -57,19 +54,19 @@ impl Section {
         }
     }
 
-    /// Returns `true` if `line` continues the previous entry, judged by its position and indentation.
+    /// Returns whether `line` continues the previous entry, by its place and indentation.
     pub(crate) fn continues(self, line: &Line) -> bool {
         let inside = self.style != Style::Google || line.indent > self.indent;
         inside || self.flush && !line.after_blank
     }
 
-    /// Returns `true` if `line`, which is not an entry, ends the section.
+    /// Returns whether `line`, which is not an entry, ends the section.
     pub(crate) fn ends_with_prose(self, line: &Line) -> bool {
         let open_ended = self.flush || self.style != Style::Google;
         open_ended && self.bulleted.is_some() && line.after_blank
     }
 
-    /// Parses `line` as the first line of a parameter entry. Returns `None` if it is not an entry of this section.
+    /// Parses `line` as the first line of a parameter entry.
     pub(crate) fn item(self, line: &Line) -> Option<Item<'_>> {
         let shallow = line.indent <= self.indent || self.style == Style::Markdown;
         if self.kind != Kind::Params || shallow && title::is_inline_section(&line.text, |_| true) {
@@ -87,8 +84,7 @@ impl Section {
         if self.bulleted.is_none_or(|bulleted| bulleted == item.bulleted) { Some(item) } else { None }
     }
 
-    /// Returns `true` if a line that looks like a title is an entry of this section, such as a parameter called
-    /// `example`.
+    /// Returns whether a line like a title is an entry, such as a parameter called `example`.
     pub(crate) fn has_entry_like(self, title: Title, line: &Line) -> bool {
         let inside = title.style == Style::Google && self.style == Style::Google && line.indent > self.indent;
         let is_title = title.kind != Kind::Other && line.text.starts_with(char::is_uppercase);
@@ -111,9 +107,8 @@ mod tests {
     use crate::lines;
     use crate::title::Title;
 
-    /// Checks the kind of each line after the title of a section.
-    ///
-    /// `expected` has `i` for an entry, `t` for text, and `.` for a line outside of the section.
+    /// Checks the kind of each line after the title of a section: `i` for an entry, `t` for text, and `.`
+    /// for a line outside.
     fn check(text: &str, expected: &str) {
         let lines = lines::parse(&format!("\n.\n{text}"));
         let mut body = lines.iter().skip(2);

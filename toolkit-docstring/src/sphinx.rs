@@ -6,7 +6,6 @@ use crate::name::Name;
 use crate::prose::{is_colon, outside_brackets, split_colon, words};
 use crate::type_spec::TypeSpec;
 
-/// The kind of documentation that a field contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tag {
     Param,
@@ -36,22 +35,22 @@ impl Tag {
 /// The first line of a field, such as `:param x: text`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Field<'a> {
-    /// A complete field such as `:keyword argument: text`, with a known keyword.
+    /// A field with a known keyword, such as `:keyword argument: text`.
     Known { tag: Tag, argument: &'a str, text: &'a str },
-    /// A field with a known keyword, but without the second colon, such as `:param x text`.
+    /// A known keyword without the second colon, such as `:param x text`.
     Unclosed {
         keyword: &'a str,
-        /// The part after which the colon is missing, for the error message: `name` or `keyword`.
+        /// What stands before the missing colon: `name` or `keyword`.
         after: &'static str,
     },
-    /// A field whose keyword is almost a known one, such as `:parm x: text`.
+    /// A keyword that is almost a known one, such as `:parm x: text`.
     Misspelt { keyword: &'a str, known: &'static str },
     /// Any other field, such as `:meta private:`.
     Unknown,
 }
 
 impl<'a> Field<'a> {
-    /// Parses a field at the start of `line`. Also returns the number of lines up to the end of its type.
+    /// Parses a field, and returns it with the number of lines up to the end of its type.
     pub(crate) fn read(line: &'a Line) -> Option<(Self, usize)> {
         let (field, height) = line.read(Self::parse, |alone, joined| {
             matches!(joined, Some(Self::Known { .. })) && alone.is_some_and(Self::lacks_an_end)
@@ -59,7 +58,7 @@ impl<'a> Field<'a> {
         Some((field?, height))
     }
 
-    /// Returns whether the type or the name may end on a line below.
+    /// Returns whether the type or the name may end below.
     fn lacks_an_end(self) -> bool {
         match self {
             Self::Known { tag: Tag::ParamType | Tag::ReturnType, .. } | Self::Unclosed { .. } => true,
@@ -122,7 +121,7 @@ impl<'a> Field<'a> {
 /// Keywords whose misspellings are no other words.
 const OFTEN_MISSPELT: [&str; 5] = ["param", "parameter", "argument", "returns", "raises"];
 
-/// Returns `true` if one letter of `word` is wrong, missing, additional, or swapped with its neighbour.
+/// Returns whether one letter of `word` is wrong, missing, additional, or swapped with its neighbour.
 fn is_misspelt(word: &str, known: &str) -> bool {
     let word = word.to_ascii_lowercase();
     let start = word.bytes().zip(known.bytes()).take_while(|(a, b)| a == b).count();

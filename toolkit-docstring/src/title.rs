@@ -5,20 +5,17 @@ use crate::prose::is_colon;
 
 const MAX_NUMPY_WORDS: usize = 4;
 
-/// The kind of documentation that a section contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Parameters, with an entry for each of them.
+    /// Parameters, one entry each.
     Params,
-    /// The return value.
     Returns,
-    /// Errors, with an entry for each of them.
+    /// Errors, one entry each.
     Raises,
-    /// Anything else. The section stays in the description.
+    /// Anything else, which stays in the description.
     Other,
 }
 
-/// The style in which a section title is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
     /// `Args:` above indented entries.
@@ -29,17 +26,16 @@ pub(crate) enum Style {
     Markdown,
 }
 
-/// The title of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Title {
     pub(crate) kind: Kind,
     pub(crate) style: Style,
-    /// Whether the title is `Required` or `Optional`, which only divides a list of parameters into groups.
+    /// Whether the title is `Required` or `Optional`, which only groups parameters.
     is_group: bool,
 }
 
 impl Title {
-    /// Parses `line` as a section title. The line `below` may be its underline.
+    /// Parses `line` as a title, perhaps underlined by the line `below`.
     pub(crate) fn parse(line: &Line, below: Option<&Line>) -> Option<Self> {
         if let Some(title) = Self::markdown(&line.text) {
             return Some(title);
@@ -52,8 +48,8 @@ impl Title {
         Self::google(&line.text)
     }
 
-    /// Returns the title with its meaning outside of a parameter section, where `Required:` and `Optional:` are not
-    /// section titles.
+    /// Returns the meaning outside of a parameter section, where `Required:` and `Optional:` are no
+    /// titles.
     pub(crate) fn outside_of_params(self) -> Option<Self> {
         match (self.is_group, self.style) {
             (false, _) => Some(self),
@@ -62,7 +58,7 @@ impl Title {
         }
     }
 
-    /// Returns the number of lines of the title, including its underline.
+    /// Returns the number of lines, with the underline.
     pub(crate) fn height(self) -> usize {
         match self.style {
             Style::Numpy => 2,
@@ -97,7 +93,6 @@ impl Title {
         Self { kind: Kind::Other, style, is_group: false }
     }
 
-    /// Parses a title with a known meaning, such as `Args`.
     fn known(text: &str, style: Style) -> Option<Self> {
         let lowercase = text
             .trim_start_matches(|c: char| c == '*' || c.is_whitespace())
@@ -129,9 +124,7 @@ impl Title {
     }
 }
 
-/// Returns `true` if `text` is a section on one line, such as `Returns: the sum`.
-///
-/// `matches` must return `true` for the kind of the section.
+/// Returns whether `text` is a section such as `Returns: the sum`, of a kind that `matches`.
 pub(crate) fn is_inline_section(text: &str, matches: impl Fn(Kind) -> bool) -> bool {
     if !text.starts_with(char::is_uppercase) {
         return false;
@@ -140,14 +133,14 @@ pub(crate) fn is_inline_section(text: &str, matches: impl Fn(Kind) -> bool) -> b
     Title::known(title, Style::Google).is_some_and(|title| !title.is_group && matches(title.kind))
 }
 
-/// Returns the number of `#` marks of a heading, or `None` if the text is no heading.
+/// Returns the number of `#` marks, if the text is a heading.
 pub(crate) fn heading_level(text: &str) -> Option<usize> {
     let words = text.trim_start_matches('#');
     let level = text.len() - words.len();
     if level > 0 && words.starts_with(char::is_whitespace) { Some(level) } else { None }
 }
 
-/// Returns the level of a rustdoc heading that addresses only programmers, such as `# Panics`.
+/// Returns the level of a rustdoc heading for programmers, such as `# Panics`.
 pub(crate) fn programmer_heading_level(text: &str) -> Option<usize> {
     let level = heading_level(text)?;
     let title = text.trim_matches(|c: char| c == '#' || is_colon(c) || c.is_whitespace()).to_lowercase();

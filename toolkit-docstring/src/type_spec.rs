@@ -3,14 +3,11 @@
 use crate::default;
 use crate::prose::{split_colon, split_outside, unwrap_mark, words};
 
-/// A parameter type with its modifiers, such as `int, optional, default 3`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TypeSpec {
-    /// The type as written in the comment.
+    /// The type as written.
     pub(crate) ty: Option<String>,
-    /// `true` if `optional` is among the modifiers.
     pub(crate) optional: bool,
-    /// The default value given after the word `default`.
     pub(crate) default: Option<String>,
 }
 
@@ -31,7 +28,6 @@ impl TypeSpec {
         spec
     }
 
-    /// Returns `true` if `optional` or a default value was given.
     pub(crate) fn has_modifiers(&self) -> bool {
         self.optional || self.default.is_some()
     }
@@ -56,13 +52,13 @@ fn strip_marks(piece: &str) -> &str {
     unwrap_mark(piece, '`').or_else(|| unwrap_mark(piece, '*')).unwrap_or(piece)
 }
 
-/// Returns the type without backticks or stars around it. Returns `None` for an empty type.
+/// Returns the type without backticks or stars around it, if it is not empty.
 pub(crate) fn type_name(text: &str) -> Option<String> {
     let bare = strip_marks(text);
     if bare.is_empty() { None } else { Some(bare.to_owned()) }
 }
 
-/// Splits `type: text` into the type and the text. Without a type, returns `None` and the whole text.
+/// Splits `type: text` into the type, if there is one, and the text.
 pub(crate) fn split_type(text: &str) -> (Option<String>, &str) {
     match split_colon(text) {
         Some((ty, rest))
@@ -74,7 +70,7 @@ pub(crate) fn split_type(text: &str) -> (Option<String>, &str) {
     }
 }
 
-/// Returns `true` if a text reads like a type rather than like a sentence.
+/// Returns whether a text reads like a type rather than a sentence.
 pub(crate) fn looks_like_type(text: &str) -> bool {
     let words = words(text);
     let starts_well = text.starts_with(|c: char| c.is_alphabetic() || "_&*[({<'\"`:".contains(c));

@@ -1,4 +1,4 @@
-//! The `tools` of a request. They are rendered once and shared.
+//! The `tools` of a request, rendered once and shared.
 
 pub(crate) mod declaration;
 mod limits;
@@ -27,19 +27,17 @@ use toolkit_core::name::WireNames;
 use toolkit_schema::__private::{RAW_VALUE, sort_by};
 use toolkit_schema::{SchemaDialect, SchemaLoss};
 
-/// The rendered JSON of one definition. It is reused until the spelling of the tool name or the strictness of
-/// the tool changes.
+/// The rendered JSON of one definition, reused until its spelling or strictness changes.
 #[derive(Debug)]
 pub struct Fragment {
     spelled: Box<str>,
     strict: bool,
     json: String,
     losses: Vec<SchemaLoss>,
-    /// The names of parameters that are sent in another spelling, each with this spelling.
+    /// The parameters with another spelling, and this spelling.
     renamed: Vec<(String, String)>,
 }
 
-/// Renders the definitions of one request.
 pub(crate) struct Renderer<'a> {
     codec: &'static dyn DefinitionCodec,
     facts: Facts,
@@ -61,16 +59,16 @@ impl<'a> Renderer<'a> {
         Self { codec, facts, names, options, definitions, plan }
     }
 
-    /// Returns whether `fragment`, from an earlier rendering, is still valid for the definition at `index`.
+    /// Returns whether an earlier `fragment` is still valid for the definition at `index`.
     pub(crate) fn holds(&self, index: usize, fragment: &Fragment) -> bool {
         let Some(definition) = self.definitions.get(index) else { return false };
         fragment.strict == self.plan.strict[index]
             && *fragment.spelled == *self.names.spell(definition.name.as_str())
     }
 
-    /// Returns the schema dialect for a tool. If [`inline_references`](DefinitionOptions::inline_references)
-    /// is set, references are replaced by their targets. The strict dialects and Gemini's own dialect do this
-    /// anyway.
+    /// Returns the schema dialect for a tool, with
+    /// [`inline_references`](DefinitionOptions::inline_references) if set. The strict dialects and Gemini's
+    /// own inline references anyway.
     const fn dialect(&self, strict: bool) -> SchemaDialect {
         match self.facts.tools.dialect(strict, self.options.json_schema) {
             SchemaDialect::OpenAi | SchemaDialect::Anthropic if self.options.inline_references => {
@@ -122,8 +120,8 @@ impl<'a> Renderer<'a> {
         self.assemble(&fragments)
     }
 
-    /// Returns the entries of the list `tools`. There is one entry for each definition without a namespace,
-    /// and one entry for each namespace at the position of its first definition.
+    /// Returns the entries of `tools`: each definition without a namespace, and each namespace at the
+    /// position of its first definition.
     fn entries<'f>(&self, fragments: &'f [impl Borrow<Fragment>]) -> Vec<Cow<'f, str>> {
         let mut groups: Vec<(Option<&str>, &ToolDefinition, Vec<&str>)> = Vec::with_capacity(fragments.len());
         for (definition, fragment) in self.definitions.iter().zip(fragments) {
@@ -144,7 +142,7 @@ impl<'a> Renderer<'a> {
         entries
     }
 
-    /// Joins the fragments of all definitions into the `tools` of a request, in the given order.
+    /// Joins the fragments of all definitions, in the given order.
     pub(crate) fn assemble(&self, fragments: &[impl Borrow<Fragment>]) -> Definitions {
         let mut json = String::from("[]");
         if !fragments.is_empty() {
@@ -170,8 +168,7 @@ impl<'a> Renderer<'a> {
     }
 }
 
-/// The rendered `tools` of a request. Clones are cheap. Serialization copies the rendered JSON into the
-/// request.
+/// The rendered `tools` of a request. Clones are cheap. Serialization copies the rendered JSON.
 #[derive(Clone)]
 pub struct Definitions {
     tools: Arc<Rendered>,
@@ -179,7 +176,7 @@ pub struct Definitions {
     codec: &'static dyn DefinitionCodec,
 }
 
-/// The same JSON as text and as value. Each is made from the other when it is first needed.
+/// The JSON as text and as value, each made from the other on demand.
 #[derive(Default)]
 struct Rendered {
     json: OnceLock<String>,
@@ -192,13 +189,12 @@ impl Definitions {
         Self { tools: Arc::new(tools), report: Arc::new(report), codec }
     }
 
-    /// Adds tools defined by the provider, such as its web search. Their JSON is not changed, except that
+    /// Adds tools defined by the provider. Their JSON is not changed, except that
     /// [`client_tool_search`](crate::hosted::openai::client_tool_search) gets a description and parameters.
     ///
-    /// The program runs some of these tools: an ordinary tool with a fixed name
-    /// [answers](HostedTool::answered_by) the calls. The definition of the ordinary tool is then left out,
-    /// because the provider's definition replaces it. A hosted tool of another API is left out and reported
-    /// as a loss.
+    /// Some of these tools are [answered](HostedTool::answered_by) by a tool of the program with a fixed
+    /// name, whose definition is then left out. A hosted tool of another API is left out and reported as a
+    /// loss.
     ///
     /// ```
     /// use toolkit_ai::llm::hosted::{anthropic, openai};
@@ -235,19 +231,19 @@ impl Definitions {
         self.tools.json.get_or_init(|| self.tools.value.get().unwrap_or(&Value::Null).to_string())
     }
 
-    /// Returns the definitions as a JSON value, which all clones share.
+    /// Returns the definitions as a JSON value that clones share.
     #[must_use]
     pub fn value(&self) -> &Value {
         self.tools.value.get_or_init(|| self.as_json().parse().unwrap_or_default())
     }
 
-    /// Returns the definitions as a JSON value of their own.
+    /// Returns a copy of the definitions as a JSON value.
     #[must_use]
     pub fn to_value(&self) -> Value {
         self.value().clone()
     }
 
-    /// Returns the report of losses, exceeded limits, and tools sent without enforcement.
+    /// Returns the lost settings, exceeded limits, and tools sent without enforcement.
     #[must_use]
     pub fn report(&self) -> &DefinitionReport {
         &self.report
@@ -256,7 +252,7 @@ impl Definitions {
 
 impl Serialize for Definitions {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // The text is JSON, so it is written as it is, in the form of a `RawValue`, which would read it once more.
+        // Writes the text in the form of a `RawValue`, which would parse it once more.
         let mut raw = serializer.serialize_struct(RAW_VALUE, 1)?;
         raw.serialize_field(RAW_VALUE, self.as_json())?;
         raw.end()

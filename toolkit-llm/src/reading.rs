@@ -19,7 +19,7 @@ use toolkit_core::call::{CallId, ToolCall};
 use toolkit_core::name::WireNames;
 
 impl DecodedPayload<'_> {
-    /// Returns the ids of all calls. If the provider sent no id for a call, an id is generated.
+    /// Returns the ids of calls, generated where missing.
     fn ids(&self) -> Vec<CallId> {
         let calls = self.messages.iter().flat_map(ReceivedMessage::calls);
         ids::complete(calls.map(|call| (call.json, call.id.as_deref())))
@@ -38,10 +38,7 @@ impl DecodedPayload<'_> {
         calls
     }
 
-    /// Writes the received messages for the next request.
-    ///
-    /// `ids` are the ids of the calls, and `form` is the form of the ids in requests. `names` has the provider's
-    /// spellings of the tool names.
+    /// Writes the received messages for the next request, with the call ids `ids` in the form `form`.
     fn write(&self, codec: &dyn Codec, ids: &[CallId], form: HistoryForm, names: &WireNames) -> Vec<Value> {
         let mut ids = request_ids(codec, form, ids.iter().map(CallId::as_str)).into_iter();
         let rule = codec.facts().tools.names;
@@ -63,12 +60,10 @@ impl DecodedPayload<'_> {
     }
 }
 
-/// Returns whether the last part of a message is a call without content.
 fn ends_blank(message: &ReceivedMessage<'_>) -> bool {
     matches!(message.parts.last(), Some(MessagePart::Call(call)) if call.is_blank())
 }
 
-/// Returns the call ids of a turn in the form that requests accept.
 pub(crate) fn request_ids<'a>(
     codec: &dyn Codec,
     form: HistoryForm,
@@ -84,7 +79,7 @@ pub(crate) fn request_ids<'a>(
     }
 }
 
-/// Finds the messages of the model in a payload, with the calls that may be run.
+/// Finds the messages, with the calls that may run.
 fn read<'a>(codec: &dyn Codec, payload: &'a Value) -> Result<DecodedPayload<'a>, WireError> {
     let mut reading = codec.read(payload)?;
     let is_unclear = reading.messages.iter().any(ends_blank) && finish(codec, &reading).is_unknown();
@@ -127,7 +122,7 @@ pub(crate) fn parse_response(codec: &'static dyn Codec, payload: &Value) -> Resu
     Ok(response)
 }
 
-/// Reads a response body. If its calls were already read from a stream, pass them as `calls`.
+/// Reads a response body, with the `calls` already read from a stream, if any.
 pub(crate) fn response(
     codec: &'static dyn Codec,
     payload: &Value,
@@ -157,16 +152,14 @@ pub(crate) fn response(
     Ok(response)
 }
 
-/// Reads the token counts of a response body.
 pub(crate) fn usage(codec: &dyn Codec, payload: &Value) -> Usage {
     let mut response = Response { usage: Usage::read(payload, &codec.facts().usage), ..Response::default() };
-    // The codec corrects the counts when it describes a response.
+    // The codec corrects the counts there.
     codec.describe(&DecodedPayload { payload, messages: Vec::new() }, &mut response);
     response.usage
 }
 
-/// Merges a payload into one response body if it is a list of the events of a stream. Returns any other
-/// payload unchanged. Also returns whether the response is complete.
+/// Merges a list of the events of a stream into one body. Also returns whether the response is complete.
 fn join<'a>(codec: &'static dyn Codec, payload: &'a Value) -> Result<(Cow<'a, Value>, bool), WireError> {
     let Value::Array(events) = payload else { return Ok((Cow::Borrowed(payload), true)) };
     if !events.iter().any(|event| codec.is_chunk(event)) {

@@ -1,4 +1,4 @@
-//! Checks a parsed tool function before code is generated from it.
+//! Checks a parsed tool function before code generation.
 
 use crate::checked::mark_checked;
 use crate::diag::{Diag, hint};
@@ -15,8 +15,7 @@ use syn::{GenericParam, LitStr, ReturnType, Safety, Type, TypeParamBound};
 
 const MAX_NAME_LENGTH: usize = 128;
 
-/// Checks a parsed tool function, reports all errors, and returns the model for code generation. Returns `None` if the
-/// function has no legal tool name.
+/// Checks a tool function, reports all errors, and returns its model.
 pub(crate) fn check<'a>(draft: &'a Draft<'a>, diag: &mut Diag) -> Option<Model<'a>> {
     check_signature(draft, diag);
     check_documentation(draft, diag);
@@ -32,7 +31,7 @@ pub(crate) fn check<'a>(draft: &'a Draft<'a>, diag: &mut Diag) -> Option<Model<'
     }
     let mut params: Vec<_> =
         draft.params.iter().filter_map(|param| param_model(draft, param, diag)).collect();
-    // A constant cannot use the type parameters of the block around it.
+    // A constant cannot use the type parameters of the block.
     if draft.generics().is_none() {
         mark_checked(&mut params);
     }
@@ -72,7 +71,7 @@ fn check_signature(draft: &Draft<'_>, diag: &mut Diag) {
             diag.error(ty, format!("`{ident}` returns a future, no result; write `async fn {ident}`"));
         }
     }
-    // The marker struct of a function `char` would shadow the primitive type.
+    // The marker struct `char` would shadow the primitive type.
     if draft.attr.name.is_none() && is_primitive(ident) {
         let message = format!(
             "`{ident}` is also a primitive type; name the function `{ident}_tool` and write \
@@ -91,7 +90,6 @@ fn check_signature(draft: &Draft<'_>, diag: &mut Diag) {
     }
 }
 
-/// Returns whether `ty` is `impl Future`, or a boxed `dyn Future`.
 fn is_future(ty: &Type) -> bool {
     let bounds = match peel(ty) {
         Type::ImplTrait(opaque) => &opaque.bounds,
@@ -133,7 +131,7 @@ fn check_flatten(draft: &Draft<'_>, diag: &mut Diag) {
     }
 }
 
-/// Reports arguments of `#[tool]` that have no effect, and a `max_concurrency` of 0.
+/// Reports arguments of `#[tool]` without effect, and a `max_concurrency` of 0.
 fn check_effects(draft: &Draft<'_>, diag: &mut Diag) {
     let attr = &draft.attr;
     let runs_in_place = draft.sig.asyncness.is_none() && attr.given_as("blocking", "true").is_none();
@@ -230,8 +228,8 @@ fn tool_name(draft: &Draft<'_>, diag: &mut Diag) -> Option<String> {
     check_name("tool name", name, span, &['_', '.', '-'], advice, diag)
 }
 
-/// Reports a name that is empty, too long, or has characters other than ASCII letters, digits and `punctuation`.
-/// Returns the name if it is correct.
+/// Reports a name that is empty, too long, or has characters other than ASCII letters, digits and
+/// `punctuation`.
 fn check_name(
     kind: &str,
     name: String,
@@ -258,8 +256,7 @@ fn check_name(
     None
 }
 
-/// Converts a parameter to a [`ParamModel`]. Returns `None` for context and state parameters, because they are not part
-/// of the schema.
+/// Converts a parameter, or returns `None` for context and state, which are not part of the schema.
 fn param_model<'a>(
     draft: &'a Draft<'a>,
     param: &'a DraftParam<'a>,

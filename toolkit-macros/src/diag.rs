@@ -1,4 +1,4 @@
-//! Collection of compile errors, so one build reports all of them.
+//! Collects compile errors, so one build reports all of them.
 
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
@@ -15,12 +15,10 @@ impl Diag {
         self.errors.push(error);
     }
 
-    /// Reports an error at the given tokens.
     pub(crate) fn error(&mut self, tokens: impl ToTokens, message: impl Display) {
         self.push(syn::Error::new_spanned(tokens, message));
     }
 
-    /// Reports an error at a span.
     pub(crate) fn error_at(&mut self, span: Span, message: impl Display) {
         self.push(syn::Error::new(span, message));
     }
@@ -29,17 +27,17 @@ impl Diag {
         self.errors.is_empty()
     }
 
-    /// Appends all collected errors to `output`, the output of the macro.
+    /// Appends all errors to the output of the macro.
     pub(crate) fn into_tokens(self, mut output: TokenStream) -> TokenStream {
         output.extend(self.errors.iter().map(syn::Error::to_compile_error));
         output
     }
 }
 
-/// Returns `` ; did you mean `x`? `` for the word in `known` that is nearest to `given`, or a list of all known words.
+/// Returns `` ; did you mean `x`? `` for the word in `known` nearest to `given`, or a list of all known
+/// words.
 ///
-/// The nearest word has the fewest typing differences. If several words have equally few differences, the word with the
-/// longest common start is chosen.
+/// The nearest word has the fewest typing differences, and among several of them the longest common start.
 pub(crate) fn hint(given: &str, known: &[impl AsRef<str>]) -> String {
     let known: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
     // Typing mistakes are rare in the first letters of a word.
@@ -55,7 +53,6 @@ pub(crate) fn hint(given: &str, known: &[impl AsRef<str>]) -> String {
     }
 }
 
-/// Returns the number of characters with which both words begin.
 fn common_start(word: &str, other: &str) -> usize {
     word.chars().zip(other.chars()).take_while(|(a, b)| a == b).count()
 }

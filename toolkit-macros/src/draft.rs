@@ -14,20 +14,18 @@ use syn::{
 };
 use types::{foreign_parameter, is_context, parse_type, sized_form};
 
-/// A parsed tool function with its attributes and documentation.
 pub(crate) struct Draft<'a> {
     pub(crate) attr: ToolAttr,
     pub(crate) attrs: &'a [Attribute],
     pub(crate) vis: &'a Visibility,
     pub(crate) sig: &'a Signature,
     pub(crate) docs: Docs,
-    /// The `impl` block that contains the method. `None` for a free function.
+    /// The block of a method. `None` for a free function.
     pub(crate) owner: Option<&'a ImplBlock<'a>>,
     /// The parameters of the function, except `self`.
     pub(crate) params: Vec<DraftParam<'a>>,
 }
 
-/// A parsed parameter.
 pub(crate) struct DraftParam<'a> {
     pub(crate) ident: &'a Ident,
     pub(crate) source: Source,
@@ -35,22 +33,20 @@ pub(crate) struct DraftParam<'a> {
     pub(crate) docs: Docs,
 }
 
-/// The source from which the generated code takes a parameter's value.
+/// Where generated code takes a parameter's value from.
 pub(crate) enum Source {
-    /// The call's argument for this parameter, decoded as `ty`. With `flatten`, all arguments of the call.
+    /// The call's argument, decoded as `ty`; with `flatten`, all arguments.
     Arguments { ty: Box<Type>, pass: PassMode },
     /// The context of the tool call.
     Context,
-    /// The shared state that was registered under the type `ty`.
+    /// The shared state of the type `ty`.
     State { ty: Box<Type>, form: StateForm },
 }
 
-/// The form in which a `#[state]` parameter receives its value.
 #[derive(Clone, Copy)]
 pub(crate) struct StateForm {
-    /// `true` for a parameter of type `Arc<T>`, `false` for `&T`.
+    /// Whether the type is `Arc<T>` instead of `&T`.
     pub(crate) shared: bool,
-    /// `true` if the parameter's type is an `Option`.
     pub(crate) optional: bool,
 }
 
@@ -66,34 +62,32 @@ impl<'a> Draft<'a> {
         Self { attr, attrs, vis, sig, docs: Docs::from_attrs(attrs), owner, params }
     }
 
-    /// Returns the `#[cfg]` attributes of the function, which must also be on all generated items.
+    /// Returns the `#[cfg]` attributes of the function for generated items.
     pub(crate) fn cfgs(&self) -> impl Iterator<Item = &'a Attribute> {
         self.attrs.iter().filter(|attr| attr.path().is_ident("cfg"))
     }
 
-    /// Returns the type and the form of each `#[state]` parameter.
     pub(crate) fn states(&self) -> impl Iterator<Item = (&Type, StateForm)> {
         self.params.iter().filter_map(DraftParam::state)
     }
 
-    /// Returns the generic parameters of the `impl` block that contains the method, if it has any.
+    /// Returns the generic parameters of the block around a method.
     pub(crate) fn generics(&self) -> Option<&'a Generics> {
         self.owner.map(|owner| owner.generics).filter(|generics| !generics.params.is_empty())
     }
 
-    /// Returns the parameters whose values are decoded from the arguments of the call.
+    /// Returns the parameters decoded from the arguments of the call.
     pub(crate) fn decoded(&self) -> impl Iterator<Item = &DraftParam<'a>> {
         self.params.iter().filter(|param| matches!(param.source, Source::Arguments { .. }))
     }
 }
 
 impl DraftParam<'_> {
-    /// Returns the name of the parameter in the source, without `r#`.
+    /// Returns the name without `r#`.
     pub(crate) fn name(&self) -> String {
         self.ident.unraw().to_string()
     }
 
-    /// Returns the type and the form of a `#[state]` parameter.
     fn state(&self) -> Option<(&Type, StateForm)> {
         match &self.source {
             Source::State { ty, form } => Some((ty, *form)),
@@ -166,8 +160,7 @@ fn parse_param<'a>(input: &'a FnArg, diag: &mut Diag) -> Option<DraftParam<'a>> 
     Some(DraftParam { ident, source, attr, docs: Docs::from_attrs(&helpers) })
 }
 
-/// Replaces parameter types without a fixed size. The macro has already reported them, and the compiler would report
-/// them again.
+/// Replaces parameter types without a fixed size, which the compiler would report again.
 pub(crate) fn give_sizes(sig: &mut Signature) {
     for input in &mut sig.inputs {
         if let FnArg::Typed(typed) = input
@@ -178,7 +171,6 @@ pub(crate) fn give_sizes(sig: &mut Signature) {
     }
 }
 
-/// Returns `true` if the receiver is `self: Arc<Self>`.
 pub(crate) fn is_arc(receiver: &Receiver) -> bool {
     matches!(&receiver.kind, ReceiverKind::Typed(_, ty) if only_argument(ty, "Arc").is_some())
 }

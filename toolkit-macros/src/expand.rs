@@ -13,9 +13,10 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Generics, ReturnType, Token, VisRestricted, Visibility, parse_quote_spanned};
 
-/// Generates a marker struct with the name of the function, its function `tool()`, and the registration of the tool.
+/// Generates a marker struct with the name of the function, its function `tool()`, and the registration of
+/// the tool.
 ///
-/// Types and functions have separate namespaces, so `use math::add` imports both the struct and the function.
+/// Types and functions have separate namespaces, so `use math::add` imports both.
 pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
     let Draft { attr, sig, .. } = model.draft;
     let ident = &sig.ident;
@@ -50,7 +51,7 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
     marker(model.draft, &items)
 }
 
-/// Generates an expression that creates a tool. A static cell stores the data that all tools created from the same
+/// Generates an expression that creates a tool, with a static cell for the data that all tools of one
 /// function share.
 fn tool_expr(model: &Model<'_>) -> TokenStream {
     let Model { draft, name, description, .. } = model;
@@ -79,7 +80,7 @@ fn tool_expr(model: &Model<'_>) -> TokenStream {
     }
     let call = call::closure(model);
     let output_schema = output_schema(model);
-    // In a generic block, a static cell would be shared by instances with different types, so the cell is local.
+    // A static cell in a generic block would be shared by instances with different types.
     let kind = if draft.generics().is_some() { quote!(let) } else { quote!(static) };
     quote! {
         #kind __CELL: __toolkit::ToolCell = __toolkit::ToolCell::new();
@@ -89,7 +90,6 @@ fn tool_expr(model: &Model<'_>) -> TokenStream {
     }
 }
 
-/// Generates a `StateNeed` for each `#[state]` parameter.
 fn state_needs(draft: &Draft<'_>) -> Vec<TokenStream> {
     let mut needs = Vec::new();
     for (ty, form) in draft.states() {
@@ -102,16 +102,17 @@ fn state_needs(draft: &Draft<'_>) -> Vec<TokenStream> {
     needs
 }
 
-/// Generates attributes that allow lints about tokens of the user in generated code.
+/// Generates attributes that allow lints about the user's tokens in generated code.
 ///
-/// The compiler reports no lint about tokens of a macro from another crate, except `deprecated`. The list is short,
-/// because code that forbids one of these lints by its name does not compile.
+/// The compiler reports no lint about tokens of a macro from another crate, except `deprecated`. The list
+/// is short, because code that forbids one of its lints does not compile.
 fn allowed_lints() -> TokenStream {
     quote!(#[allow(deprecated, unused_qualifications, clippy::all, clippy::nursery, clippy::pedantic)])
 }
 
-/// Generates warnings about documentation that cannot be read, if it may describe a parameter without a
-/// description. The warnings are outside of the code with [`allowed_lints`].
+/// Generates warnings about unread documentation that may describe a parameter without a description.
+///
+/// They are outside of the code with [`allowed_lints`].
 fn warnings(model: &Model<'_>) -> TokenStream {
     let lacks_description = model.struct_args().is_none()
         && model.params.iter().any(|param| !is_described(Some(&param.description)));
@@ -129,8 +130,9 @@ fn warnings(model: &Model<'_>) -> TokenStream {
     }
 }
 
-/// Generates an expression for what the return type tells about the output: its form and schema. A type with `impl Trait` has no name and
-/// thus no schema.
+/// Generates an expression for the form and the schema of the output.
+///
+/// A type with `impl Trait` has no name and thus no schema.
 fn output_schema(model: &Model<'_>) -> TokenStream {
     match &model.draft.sig.output {
         ReturnType::Default => {
@@ -143,9 +145,8 @@ fn output_schema(model: &Model<'_>) -> TokenStream {
     }
 }
 
-/// Generates an implementation of `ToolsetWithoutExtends` with the tools of a type.
-///
-/// For a block with `extends`, generates the registration of additional tools for the type instead.
+/// Generates an implementation of `ToolsetWithoutExtends`, or for a block with `extends` the registration
+/// of its tools.
 pub(crate) fn toolset(
     ToolsetAttr { krate, extends, .. }: &ToolsetAttr,
     owner: &ImplBlock<'_>,
@@ -189,7 +190,7 @@ pub(crate) fn toolset(
     }
 }
 
-/// Generates a block that pushes the tool of a method to the variable `__tools`.
+/// Generates a block that pushes the tool of a method to `__tools`.
 fn push_of_tool(model: &Model<'_>) -> TokenStream {
     let cfgs = model.draft.cfgs();
     let helpers = params::helper_items(model);
@@ -219,7 +220,7 @@ fn lasting(generics: &Generics) -> Generics {
     generics
 }
 
-/// Generates a placeholder for a tool function with errors, so that code using the tool causes no further errors.
+/// Generates a placeholder for a function with errors, to prevent further errors.
 pub(crate) fn placeholder(draft: &Draft<'_>) -> TokenStream {
     let krate = &draft.attr.krate;
     let ident = &draft.sig.ident;
@@ -233,11 +234,11 @@ pub(crate) fn placeholder(draft: &Draft<'_>) -> TokenStream {
     marker(draft, &items)
 }
 
-/// Generates a struct with the name of the function, and `items` after it. If another item has the same name, the
-/// compiler's error points at the function's name.
+/// Generates a struct with the name of the function, and `items` in an attribute of it.
 ///
-/// The items are in an attribute of the struct. In an `impl` block without `#[toolset]`, the compiler reports the struct
-/// and drops it with its attributes, so there is one error.
+/// If another item has the same name, the compiler's error points at the function's name. In an `impl`
+/// block without `#[toolset]`, the compiler reports the struct and drops it with its attributes, so there
+/// is one error.
 fn marker(draft: &Draft<'_>, items: &TokenStream) -> TokenStream {
     let cfgs = draft.cfgs();
     let krate = &draft.attr.krate;
@@ -252,10 +253,10 @@ fn marker(draft: &Draft<'_>, items: &TokenStream) -> TokenStream {
     quote!(#(#cfgs)* #[#krate::__tool_items { #items }] #marker)
 }
 
-/// Marks a name of the user as written by the macro, so that the compiler reports no lint about the item with this
-/// name. Errors still point at the name.
+/// Marks a name of the user as written by the macro, against lints; errors still point at the name.
 ///
-/// The compiler reads such a name by the edition of this crate, in which `gen` is a keyword unless it is raw.
+/// The compiler reads such a name by the edition of this crate, in which `gen` is a keyword unless it is
+/// raw.
 pub(crate) fn without_lints(ident: &Ident) -> Ident {
     let span = Span::call_site().located_at(ident.span());
     if ident == "gen" {

@@ -1,4 +1,4 @@
-//! Tool functions whose body is not parsed, so the macro works while the programmer is still writing the body.
+//! Tool functions with an unparsed body, so the macro works while the programmer is still writing it.
 
 use crate::diag::Diag;
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
@@ -17,7 +17,7 @@ pub(crate) struct FunctionItem {
 }
 
 impl FunctionItem {
-    /// Parses a function except for its body, so a long body costs no extra time.
+    /// Parses a function except for its body.
     pub(crate) fn from_tokens(item: TokenStream) -> syn::Result<Self> {
         let mut head: Vec<TokenTree> = item.into_iter().collect();
         let body = head.pop_if(|last| is_block(last));
@@ -26,7 +26,7 @@ impl FunctionItem {
         Ok(function)
     }
 
-    /// Reports a missing body, and adds a body to prevent further errors.
+    /// Reports a missing body, and adds one against further errors.
     pub(crate) fn with_body(mut self, diag: &mut Diag) -> Self {
         if !self.body.clone().into_iter().next().is_some_and(|token| is_block(&token)) {
             diag.error(&self.sig, format!("`{}` has no body; a tool needs one", self.sig.ident));
@@ -36,8 +36,7 @@ impl FunctionItem {
         self
     }
 
-    /// Replaces `Self` in the signature by the type of the `impl` block, because generated items are outside of the
-    /// block.
+    /// Replaces `Self` in the signature, because generated items are outside of the block.
     pub(crate) fn with_self_type(mut self, block: &ImplBlock<'_>) -> Self {
         for input in &mut self.sig.inputs {
             let FnArg::Typed(typed) = input else { continue };
@@ -55,25 +54,22 @@ impl FunctionItem {
     }
 }
 
-/// An `impl` block that contains tool methods.
 pub(crate) struct ImplBlock<'a> {
     pub(crate) ty: &'a Type,
-    /// The trait that the block implements, if any.
     pub(crate) of_trait: Option<&'a Path>,
-    /// The names of the associated types that the block defines.
+    /// The names of its associated types.
     pub(crate) types: Vec<Ident>,
     pub(crate) generics: &'a Generics,
 }
 
 impl ImplBlock<'_> {
-    /// Returns the path before the name of one of the block's functions: `<Type>` or `<Type as Trait>`.
+    /// Returns the path before the name of a function: `<Type>` or `<Type as Trait>`.
     pub(crate) fn path(&self, span: Span) -> TokenStream {
         let ty = self.ty;
         let of_trait = self.of_trait.map(|path| quote!(as #path));
         quote_spanned!(span=> <#ty #of_trait>)
     }
 
-    /// Replaces `Self` with the type of the block.
     fn replace_self(&self, tokens: TokenStream) -> TokenStream {
         replace_self(tokens, self.ty, &|name| self.qualified(name))
     }
@@ -83,14 +79,14 @@ impl ImplBlock<'_> {
         *ty = syn::parse2(replaced.clone()).unwrap_or(Type::Verbatim(replaced));
     }
 
-    /// Returns the path that replaces `Self` in `Self::name`. `name` is the name of a type or a constant.
+    /// Returns the path for `Self::name`, where `name` is a type or a constant.
     fn qualified(&self, name: &Ident) -> TokenStream {
         let ty = self.ty;
         if self.types.contains(name) { self.path(name.span()) } else { quote!(<#ty>) }
     }
 }
 
-/// Reports and removes attributes that a tool function must not have.
+/// Reports and removes attributes that are wrong on tool functions.
 pub(crate) fn refuse_attrs(attrs: &mut Vec<Attribute>, diag: &mut Diag) {
     for attr in attrs.extract_if(.., |attr| macro_attr_name(attr).is_some()) {
         match macro_attr_name(&attr) {
@@ -100,13 +96,11 @@ pub(crate) fn refuse_attrs(attrs: &mut Vec<Attribute>, diag: &mut Diag) {
     }
 }
 
-/// Returns the name of an attribute of this macro.
 fn macro_attr_name(attr: &Attribute) -> Option<&'static str> {
     ["tool", "param", "state"].into_iter().find(|name| attr.path().is_ident(name))
 }
 
-/// Removes the helper attributes of this macro from parameters, even if they are misspelled. Returns `true` if there
-/// were any.
+/// Removes this macro's helper attributes, even misspelled ones. Returns whether there were any.
 pub(crate) fn strip_helper_attrs(sig: &mut Signature) -> bool {
     let mut is_changed = false;
     for input in &mut sig.inputs {
@@ -121,14 +115,13 @@ pub(crate) fn strip_helper_attrs(sig: &mut Signature) -> bool {
     is_changed
 }
 
-/// Returns `true` for parameter attributes that the macro must remove: its own helper attributes, and doc comments,
-/// which Rust forbids on parameters.
+/// Returns whether the macro must remove an attribute: its own, and doc comments, which Rust forbids on
+/// parameters.
 pub(crate) fn is_helper_attr(attr: &Attribute) -> bool {
     ["param", "state", "doc"].iter().any(|helper| attr.path().is_ident(helper))
 }
 
-/// Returns the error message for an attribute that was probably meant for this macro, such as `#[State]`. Returns
-/// `None` for other attributes.
+/// Returns the error for an attribute probably meant for this macro, such as `#[State]`.
 pub(crate) fn wrong_helper(attr: &Attribute) -> Option<String> {
     let name = attr.path().get_ident().filter(|_| !is_helper_attr(attr))?.to_string();
     if ["arg", "clap", "schemars", "serde", "tool", "validate"].contains(&name.as_str()) {
@@ -140,7 +133,6 @@ pub(crate) fn wrong_helper(attr: &Attribute) -> Option<String> {
     Some(format!("there is no attribute `#[{name}]`; did you mean `#[{helper}]`?"))
 }
 
-/// Returns `true` for the name of a primitive type.
 pub(crate) fn is_primitive(name: &Ident) -> bool {
     const PRIMITIVES: &[&str] = &[
         "bool", "char", "str", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128",
@@ -149,9 +141,7 @@ pub(crate) fn is_primitive(name: &Ident) -> bool {
     PRIMITIVES.iter().any(|primitive| name == primitive)
 }
 
-/// Replaces `Self` with the type `owner`.
-///
-/// In a path such as `Self::Item`, the result of calling `qualified` with `Item` replaces `Self` instead.
+/// Replaces `Self` with the type `owner`, and `Self::Item` with `qualified(Item)`.
 pub(crate) fn replace_self(
     tokens: TokenStream,
     owner: &impl ToTokens,
@@ -179,7 +169,7 @@ pub(crate) fn replace_self(
     replaced
 }
 
-/// Gives `tokens` the source location `location`, so errors point there. The hygiene of the tokens does not change.
+/// Gives `tokens` a source location for errors, without a change of their hygiene.
 fn at(tokens: TokenStream, location: Span) -> TokenStream {
     let mut relocated = TokenStream::new();
     for mut token in tokens {
@@ -193,8 +183,7 @@ fn at(tokens: TokenStream, location: Span) -> TokenStream {
     relocated
 }
 
-/// Returns `T` if `ty` is a type called `name` with the single argument `T`, such as `Option<T>`. Otherwise, returns
-/// `None`.
+/// Returns `T` for a type called `name` with the single argument `T`, such as `Option<T>`.
 pub(crate) fn only_argument<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
     let Type::Path(TypePath { qself: None, path, .. }) = peel(ty) else { return None };
     let last = path.segments.last().filter(|last| last.ident == name)?;
@@ -205,7 +194,6 @@ pub(crate) fn only_argument<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
     }
 }
 
-/// Returns the type and constant arguments for a call of a function with the given generic parameters.
 pub(crate) fn type_arguments(generics: &Generics) -> Option<TokenStream> {
     let mut arguments = Vec::new();
     for param in &generics.params {
@@ -218,7 +206,7 @@ pub(crate) fn type_arguments(generics: &Generics) -> Option<TokenStream> {
     if arguments.is_empty() { None } else { Some(quote!(::<#(#arguments),*>)) }
 }
 
-/// Strips parentheses, and the invisible groups put around `$x:ty` by other macros.
+/// Strips parentheses, and the invisible groups that other macros put around `$x:ty`.
 pub(crate) fn peel(ty: &Type) -> &Type {
     match ty {
         Type::Group(group) => peel(&group.elem),
@@ -233,7 +221,7 @@ fn regroup(group: &Group, inner: TokenStream) -> TokenStream {
     TokenTree::Group(regrouped).into()
 }
 
-/// Returns `true` for a block in braces, even if another macro has inserted it as `$body:block`.
+/// Returns whether the token is a block in braces, perhaps inserted by another macro as `$body:block`.
 fn is_block(token: &TokenTree) -> bool {
     let TokenTree::Group(group) = token else { return false };
     match group.delimiter() {
@@ -258,7 +246,7 @@ fn parse_head(input: ParseStream<'_>) -> syn::Result<(Visibility, Signature)> {
     Ok((input.parse()?, input.parse()?))
 }
 
-/// Returns `error` if the item is a function, and otherwise an error that says what it must be.
+/// Returns `error` for a function, and otherwise what the item must be.
 fn error_of_head(item: ParseStream<'_>, error: syn::Error) -> syn::Error {
     let text = item.to_string();
     let words: Vec<&str> = text.split_whitespace().collect();

@@ -239,7 +239,7 @@ fn documentation_of_macros_is_read() {
     }
 }
 
-/// Tests that the macro leaves `include_str!` to the compiler if no source file is available, as in this test.
+/// Tests that `include_str!` is left to the compiler if no source file is available, as in this test.
 #[test]
 fn an_included_file_is_left_to_the_compiler_outside_of_a_macro() {
     let expansion = expand(
@@ -252,8 +252,7 @@ fn an_included_file_is_left_to_the_compiler_outside_of_a_macro() {
     assert!(expansion.contains(r#"concat!(include_str!("no such file.md"))"#), "{expansion}");
 }
 
-/// Tests a block comment. `quote!` has no block comments, so the test writes the attribute that the compiler creates
-/// from one.
+/// Tests a block comment, as the attribute that the compiler makes of it.
 #[test]
 fn block_comments_are_parsed_like_line_comments() {
     let expansion = expand(

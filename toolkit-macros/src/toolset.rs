@@ -63,8 +63,7 @@ pub(crate) fn expand_toolset(attr: TokenStream, item: TokenStream) -> TokenStrea
         }
     }
     let models: Vec<_> = drafts.iter().filter_map(|draft| check::check(draft, &mut diag)).collect();
-    // A toolset with errors has no tools in the generated code. Code that uses the toolset then causes no further
-    // errors.
+    // Without tools of a wrong toolset, code that uses it causes no further errors.
     let correct = if diag.is_empty() { models.as_slice() } else { &[] };
     let description = Docs::from_attrs(&block.attrs).description().unwrap_or_else(|| quote!(""));
     let mut generated = TokenStream::new();
@@ -74,9 +73,7 @@ pub(crate) fn expand_toolset(attr: TokenStream, item: TokenStream) -> TokenStrea
     diag.into_tokens(quote!(#block #generated))
 }
 
-/// Reports an error for an item that cannot be parsed as an `impl` block.
-///
-/// Returns the item without the attributes that would cause further errors.
+/// Reports an item that is not an `impl` block, and removes attributes that would cause further errors.
 fn refuse(item: TokenStream, error: syn::Error, diag: &mut Diag) -> TokenStream {
     if item.clone().into_iter().any(|token| matches!(token, TokenTree::Ident(word) if word == "impl")) {
         diag.push(error);
@@ -97,7 +94,7 @@ fn refuse(item: TokenStream, error: syn::Error, diag: &mut Diag) -> TokenStream 
     item.into_token_stream()
 }
 
-/// Reports mistakes in the header of an `impl` block. Returns `false` if the block cannot be a toolset.
+/// Reports mistakes in the header. Returns `false` if the block cannot be a toolset.
 fn check_block(block: &ItemImpl, attr: &ToolsetAttr, is_empty: bool, diag: &mut Diag) -> bool {
     let ty = &*block.self_ty;
     let owner = spelling(ty);
@@ -130,9 +127,7 @@ fn check_block(block: &ItemImpl, attr: &ToolsetAttr, is_empty: bool, diag: &mut 
     false
 }
 
-/// Collects the `#[tool]` methods of a block, each with the arguments of its `#[tool]` attribute.
-///
-/// The methods stay in the block, without `#[tool]` and its helper attributes.
+/// Returns the `#[tool]` methods of a block with the arguments of the attribute, which it removes.
 fn take_methods(block: &mut ItemImpl, diag: &mut Diag) -> Vec<(TokenStream, FunctionItem)> {
     let mut methods = Vec::new();
     for item in &mut block.items {
@@ -163,7 +158,7 @@ fn is_tool_attr(attr: &Attribute) -> bool {
     tool_arguments(attr).is_some()
 }
 
-/// Returns the arguments of a `#[tool(…)]` attribute. Returns `None` for other attributes.
+/// Returns the arguments of a `#[tool(…)]` attribute.
 ///
 /// For `#[cfg_attr(condition, tool(…))]`, also returns the attribute `#[cfg(condition)]`.
 fn tool_arguments(attr: &Attribute) -> Option<(TokenStream, Option<Attribute>)> {
@@ -176,7 +171,7 @@ fn tool_arguments(attr: &Attribute) -> Option<(TokenStream, Option<Attribute>)> 
     Some((arguments, Some(parse_quote!(#[cfg(#condition)]))))
 }
 
-/// Returns the arguments in `tool(…)`, which are empty for `tool`.
+/// Returns the arguments in `tool(…)`, or none for `tool`.
 fn arguments_of_tool(meta: &Meta) -> Option<TokenStream> {
     if meta.path().segments.last()?.ident != "tool" {
         return None;
@@ -184,7 +179,7 @@ fn arguments_of_tool(meta: &Meta) -> Option<TokenStream> {
     Some(meta.require_list().map(|list| list.tokens.clone()).unwrap_or_default())
 }
 
-/// Returns the last name in the path of a type, as a string literal. The registry later normalizes this name.
+/// Returns the last name in the path of a type, for the registry to normalize.
 fn type_name(ty: &Type) -> Option<LitStr> {
     let Type::Path(TypePath { path, .. }) = peel(ty) else { return None };
     let ident = &path.segments.last()?.ident;

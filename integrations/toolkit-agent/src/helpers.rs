@@ -11,7 +11,7 @@ use std::task::Poll;
 use std::time::{SystemTime, UNIX_EPOCH};
 pub(crate) use toolkit_llm::__private::{BoxFuture, MAX_NESTING, append_json, lock};
 
-/// Calls `work`, a function of the program. A panic becomes an error with its message.
+/// Calls a function of the program. A panic becomes an error with its message.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| panic_message(&*panic).to_owned())
 }
@@ -23,7 +23,7 @@ fn panic_message(panic: &(dyn Any + Send)) -> &str {
     panic.downcast_ref::<String>().map_or("no message", String::as_str)
 }
 
-/// Awaits `work`, a future of the program. A panic becomes an error with its message.
+/// Awaits a future of the program. A panic becomes an error with its message.
 pub(crate) async fn guarded_future<F: Future>(work: F) -> Result<F::Output, String> {
     let mut work = pin!(work);
     poll_fn(|cx| match guarded(|| work.as_mut().poll(cx)) {
@@ -33,7 +33,7 @@ pub(crate) async fn guarded_future<F: Future>(work: F) -> Result<F::Output, Stri
     .await
 }
 
-/// Returns a new id of a run: the time of the first run of this process, the process id and a counter.
+/// Returns a new id of a run: the time of this process's first run, the process id and a counter.
 pub(crate) fn new_id() -> Arc<str> {
     static FIRST: OnceLock<String> = OnceLock::new();
     static RUNS: AtomicU64 = AtomicU64::new(0);
@@ -59,7 +59,7 @@ macro_rules! from_contents {
     ($($all:tt)*) => { toolkit_core::__from_contents! { $($all)* } };
 }
 
-/// Declares the object-safe form of a trait, and implements it for all types that implement the trait.
+/// Declares and implements the object-safe form of a trait.
 macro_rules! object_safe {
     (
         $(#[$doc:meta])* $visibility:vis trait $object:ident: $trait:ident {

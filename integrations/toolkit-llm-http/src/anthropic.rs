@@ -15,7 +15,7 @@ static SERVICE: Service = Service {
     ..PLAIN
 };
 
-/// The name of the header that lists the enabled beta features.
+/// The header that lists beta features.
 const BETAS: &str = "anthropic-beta";
 
 client! {
@@ -32,10 +32,10 @@ client! {
     /// # }
     /// ```
     Anthropic(SERVICE);
-    /// Creates a client for Anthropic's own server, without an API key.
+    /// Creates a client for Anthropic's server without an API key.
     new;
-    /// Creates a client with the API key in the environment variable `ANTHROPIC_API_KEY`. If
-    /// `ANTHROPIC_BASE_URL` is set, its value is the base URL.
+    /// Creates a client with the API key in `ANTHROPIC_API_KEY`, and the base URL in `ANTHROPIC_BASE_URL` if
+    /// set.
     from_env;
 }
 

@@ -11,10 +11,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use toolkit_http::client::{header, segment};
 use toolkit_llm::ModelError;
 
-/// The name of the AWS service that signatures contain.
 const SERVICE: &str = "bedrock";
 
-/// The credentials of an account or a role of Amazon Web Services.
+/// The credentials of an AWS account or role.
 ///
 /// `Debug` shows neither the secret nor the session token.
 ///
@@ -48,7 +47,7 @@ impl AwsCredentials {
 setters! { AwsCredentials:
     /// Sets the session token of temporary credentials.
     with_session_token(session_token: impl Into<String>) = Some(session_token.into());
-    /// Sets the time at which the credentials expire. Requests reuse the credentials until one minute before.
+    /// Sets the expiry. Requests reuse the credentials until one minute before.
     with_expiry(expires: SystemTime) = Some(expires);
 }
 
@@ -66,7 +65,7 @@ impl Expiring for AwsCredentials {
     }
 }
 
-/// Signs a request: adds the date, the session token and the signature to the headers.
+/// Adds date, session token and signature to the headers.
 pub(super) fn sign(
     request: &mut Request<Bytes>,
     credentials: &AwsCredentials,
@@ -77,7 +76,7 @@ pub(super) fn sign(
     let url = request.uri();
     let mut host = url.host().unwrap_or_default().to_owned();
     match (url.scheme_str(), url.port_u16()) {
-        // The header `Host` contains no usual port.
+        // `Host` contains no usual port.
         (_, None) | (Some("https"), Some(443)) | (Some("http"), Some(80)) => {}
         (_, Some(port)) => host = format!("{host}:{port}"),
     }
@@ -85,7 +84,7 @@ pub(super) fn sign(
     let time = timestamp(now);
     let date = time.get(..8).unwrap_or_default();
 
-    // The headers, sorted by their names.
+    // Sorted by name.
     let mut headers = vec![
         ("content-type", content_type.unwrap_or_default()),
         ("host", host.as_str()),
@@ -99,7 +98,7 @@ pub(super) fn sign(
 
     let method = request.method();
     let query = url.query().unwrap_or_default();
-    // The path is escaped once more than in the URL.
+    // Escaped once more than in the URL.
     let path = segment(url.path(), "/");
     let canonical =
         format!("{method}\n{path}\n{query}\n{lines}\n{names}\n{}", hex(&Hash::hash(request.body())));
@@ -143,9 +142,9 @@ fn timestamp(time: SystemTime) -> String {
     format!("{year:04}{month:02}{day:02}T{:02}{:02}{:02}Z", rest / 3_600, rest / 60 % 60, rest % 60)
 }
 
-/// Converts a number of days since 1 January 1970 to a year, a month and a day in the Gregorian calendar.
+/// Converts days since 1970 to year, month and day.
 fn date(days: u64) -> (u64, u64, u64) {
-    // Years are counted from March, so the leap day is the last day of a year. An era has 400 years.
+    // Years begin in March, so the leap day is the last day of a year. An era has 400 years.
     let days = days + 719_468;
     let era = days / 146_097;
     let day = days % 146_097;

@@ -3,7 +3,7 @@
 use crate::node::Node;
 use std::path::Path;
 
-/// The form of a configuration file, named after the program that reads it.
+/// The form of a configuration file, named after its program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dialect {
@@ -37,7 +37,6 @@ pub enum Dialect {
     LangChain,
 }
 
-/// How a program writes variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Syntax {
     /// Not at all.
@@ -58,11 +57,9 @@ pub(crate) enum TimeUnit {
     Seconds,
     /// Seconds below 1,000, otherwise milliseconds: the program is not known.
     Guessed,
-    /// Milliseconds for the start of the server.
     ForStart,
 }
 
-/// The rules of a dialect. Lists are separated by blanks.
 pub(crate) struct Rules {
     pub(crate) dialect: Dialect,
     pub(crate) name: &'static str,
@@ -70,8 +67,8 @@ pub(crate) struct Rules {
     pub(crate) containers: &'static str,
     /// The ends of the paths of its files.
     files: &'static str,
-    /// The keys, of the file or of a server, by which the dialect is told from others with the same container. A key
-    /// may be written with its value. Without marks, the container suffices.
+    /// The keys, perhaps with a value, by which the dialect is told from others with the same container.
+    /// Without marks, the container suffices.
     marks: &'static str,
     pub(crate) syntax: Syntax,
     pub(crate) timeout: TimeUnit,
@@ -110,7 +107,7 @@ const CLINE: &str = "alwaysAllow watchPaths remoteConfigured";
 const COPILOT: &str = "type=local isDefaultServer";
 const ALONE: &str = "command url serverUrl httpUrl";
 
-/// The dialects in the order in which they are tried.
+/// In the order in which they are tried.
 pub(crate) const RULES: &[Rules] = &[
     rules((Dialect::Zed, "Zed"), "context_servers", "", "", LITERAL_SECONDS),
     rules((Dialect::Codex, "Codex"), "mcp_servers", ".codex/config.toml", "", LITERAL_SECONDS),
@@ -136,12 +133,11 @@ pub(crate) const RULES: &[Rules] = &[
 ];
 
 impl Rules {
-    /// Returns the first rules of a dialect.
     pub(crate) fn for_dialect(dialect: Dialect) -> &'static Self {
         RULES.iter().find(|rules| rules.dialect == dialect).unwrap_or(&RULES[0])
     }
 
-    /// Returns the rules for a file: those of the program that owns the path, or those that fit the content.
+    /// Returns the rules of the program that owns the path, or those that fit the content.
     pub(crate) fn recognise(root: &Node, path: Option<&Path>) -> Option<&'static Self> {
         let mut owner = None;
         if let Some(path) = path {
@@ -155,12 +151,10 @@ impl Rules {
         RULES.iter().find(|rules| rules.fits(root)).or(owner)
     }
 
-    /// Returns whether the path is one of the program.
     fn owns(&self, path: &Path) -> bool {
         self.files.split_whitespace().any(|file| path.ends_with(file))
     }
 
-    /// Returns the table of servers with its path.
     pub(crate) fn servers<'a>(&self, root: &'a Node) -> Option<(&'static str, &'a Node)> {
         for path in self.containers.split(' ') {
             if let Some(servers) = root.at(path) {
@@ -178,7 +172,6 @@ impl Rules {
         servers.members().unwrap_or_default().iter().any(|member| self.is_marked(&member.value))
     }
 
-    /// Returns whether a table has a key or a value that marks the dialect.
     fn is_marked(&self, table: &Node) -> bool {
         for mark in self.marks.split(' ') {
             let is_present = match mark.split_once('=') {

@@ -9,7 +9,6 @@ use crate::variables::Variables;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The entry so far.
 pub(crate) struct EntryReader<'a> {
     text: &'a str,
     rules: &'static Rules,
@@ -18,7 +17,6 @@ pub(crate) struct EntryReader<'a> {
     issues: Vec<ConfigError>,
 }
 
-/// The parts of a transport.
 #[derive(Default)]
 struct Parts {
     kind: Option<String>,
@@ -41,7 +39,7 @@ impl<'a> EntryReader<'a> {
         Self { text, rules, entry, parts: Parts::default(), issues: Vec::new() }
     }
 
-    /// Reads the entry. Adds an issue to `issues` for each key without effect.
+    /// Reads the entry. Adds an issue for each key without effect.
     ///
     /// # Errors
     /// [`ConfigError`] if the entry is malformed, or restricts the server in a way that is not supported.
@@ -51,7 +49,6 @@ impl<'a> EntryReader<'a> {
         Ok(ServerEntry { transport: read?, ..self.entry })
     }
 
-    /// Reads the keys of an entry, or of a part of it.
     fn table(&mut self, value: &Node) -> Read<()> {
         let name = self.entry.name.clone();
         let members = self.expect(&name, value, value.members(), "an object")?;
@@ -128,7 +125,6 @@ impl<'a> EntryReader<'a> {
         Ok(())
     }
 
-    /// Returns how to reach the server.
     fn transport(&mut self) -> Read<ServerTransport> {
         let Parts { kind, command, mut args, env, cwd, url, headers } = std::mem::take(&mut self.parts);
         let kind = kind.map(|kind| kind.to_lowercase().replace(['-', '_'], ""));
@@ -150,7 +146,7 @@ impl<'a> EntryReader<'a> {
         Err(ConfigError::new(&self.entry.name, self.entry.place, text))
     }
 
-    /// Reads a table with the settings of each tool. An approval is a matter of the program.
+    /// Reads the settings of each tool. An approval is a matter of the program.
     fn tool_switches(&mut self, value: &Node) -> Read<()> {
         let mut switches = Vec::new();
         for Member { key, value: tool, .. } in value.members().unwrap_or_default() {
@@ -170,7 +166,7 @@ impl<'a> EntryReader<'a> {
         Ok(())
     }
 
-    /// Reads names of tools. Arguments after a name are dropped.
+    /// Drops arguments after a name.
     fn tool_names(&self, name: &str, value: &Node) -> Read<Vec<String>> {
         let names = match value.tree {
             Tree::Text(_) => vec![self.string(name, value)?],
@@ -207,7 +203,7 @@ impl<'a> EntryReader<'a> {
         Ok(())
     }
 
-    /// Sets a time limit. Zero and less are no limit.
+    /// Zero and less are no limit.
     fn limit(&mut self, is_start: bool, seconds: f64) {
         let limit = Duration::try_from_secs_f64(seconds).ok().filter(|limit| !limit.is_zero());
         *(if is_start { &mut self.entry.start_timeout } else { &mut self.entry.call_timeout }) = limit;

@@ -41,7 +41,7 @@ impl ConfigFile {
         Self::parse(text, None, None)
     }
 
-    /// Reads the text of a file of one dialect. Such a file may be without servers.
+    /// Reads a file of one dialect, perhaps without servers.
     ///
     /// # Errors
     /// [`ConfigError`] if the text is neither JSON nor TOML.
@@ -49,8 +49,10 @@ impl ConfigFile {
         Self::parse(text, None, Some(dialect))
     }
 
-    /// Reads a file, and recognises its dialect by its path or its content. Relative paths in a file of a project are
-    /// relative to the folder of the project: for `.vscode/mcp.json`, the folder with `.vscode`.
+    /// Reads a file, and recognises its dialect by its path or its content.
+    ///
+    /// Relative paths in it are relative to the folder of the project: for `.vscode/mcp.json`, the folder
+    /// with `.vscode`.
     ///
     /// # Errors
     /// [`ConfigError`] if the file cannot be read, is neither JSON nor TOML, or has no servers.
@@ -58,7 +60,7 @@ impl ConfigFile {
         Self::load(path.as_ref(), None)
     }
 
-    /// Reads a file of one dialect, see [`open`](Self::open). Such a file may be without servers.
+    /// Reads a file of one dialect, perhaps without servers, see [`open`](Self::open).
     ///
     /// # Errors
     /// [`ConfigError`] if the file cannot be read, or is neither JSON nor TOML.
@@ -140,7 +142,7 @@ impl ConfigFile {
         Ok(file)
     }
 
-    /// Reports a file without servers. A program without any may be one whose user has written them elsewhere.
+    /// Reports a file without servers, whose user may have written them elsewhere.
     fn lacks_servers(&mut self, container: &str) {
         let message = if container == "." {
             "the file has no servers".to_owned()
@@ -150,7 +152,6 @@ impl ConfigFile {
         self.issues.push(ConfigError::new("", None, message));
     }
 
-    /// Fails all servers, because of a rule that is not understood.
     fn fail(&mut self, rule: &str, place: Place) {
         let text = format!("`{rule}` restricts the servers, and is not supported in this form; remove it");
         for server in self.servers.drain(..) {
@@ -158,34 +159,37 @@ impl ConfigFile {
         }
     }
 
-    /// Returns the dialect of the file.
+    /// Returns the dialect.
     #[must_use]
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    /// Returns the servers, also those that are disabled.
+    /// Returns the servers, also the disabled ones.
     #[must_use]
     pub fn servers(&self) -> &[ServerEntry] {
         &self.servers
     }
 
-    /// Returns what the file says without effect: unknown and unsupported keys, values that are not replaced, and keys beside
-    /// the servers that may restrict them. A file without servers is an issue, too.
+    /// Returns what has no effect: unknown and unsupported keys, values that are not replaced, and keys
+    /// beside the servers that may restrict them.
+    ///
+    /// A file without servers is an issue, too.
     #[must_use]
     pub fn issues(&self) -> &[ConfigError] {
         &self.issues
     }
 
-    /// Returns a fault for each server that cannot be used: malformed entries, and servers with a restriction of their own or of
-    /// the whole file that is not supported.
+    /// Returns a fault for each server that cannot be used.
+    ///
+    /// Its entry is malformed, or it has a restriction of its own or of the whole file that is not supported.
     #[must_use]
     pub fn failures(&self) -> &[ConfigError] {
         &self.failures
     }
 }
 
-/// Returns the defaults of the values that the program asks its user for, by their names.
+/// Returns the defaults of the program's questions to its user.
 fn inputs(root: &Node) -> Arc<BTreeMap<String, String>> {
     let listed = root.at("inputs").or_else(|| root.at("mcp/inputs")).and_then(Node::items);
     let mut defaults = BTreeMap::new();
@@ -199,7 +203,7 @@ fn inputs(root: &Node) -> Arc<BTreeMap<String, String>> {
     Arc::new(defaults)
 }
 
-/// Returns the folder of the project that a file belongs to. The files of programs are in hidden folders.
+/// Returns the folder of a file's project. The files of programs are in hidden folders.
 fn project(path: &Path) -> Option<PathBuf> {
     let path = std::path::absolute(path).ok()?;
     let folder = path.parent()?;
@@ -215,7 +219,6 @@ fn is_switched_off(entry: &Node) -> bool {
     flag("disabled") == Some(true) || flag("enabled") == Some(false)
 }
 
-/// Returns the paths of other tables that look like servers.
 fn other_containers(root: &Node, container: &str) -> Vec<&'static str> {
     let mut paths: Vec<&str> = Vec::new();
     for rules in RULES {

@@ -5,24 +5,22 @@ use crate::entry::ServerEntry;
 use crate::keys::may_restrict;
 use crate::node::{Member, Node, Tree};
 
-/// A rule of a file about all its servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileRule {
-    /// The names of the only servers that are used.
+    /// The only servers that are used.
     AllowedServers,
     DeniedServers,
-    /// The names of the only tools that are offered.
+    /// The only tools that are offered.
     AllowedTools,
     DeniedTools,
-    /// Names of tools, each with a flag or a decision; the last one that fits counts.
+    /// Tools with a flag or a decision; the last one that fits counts.
     Switches,
-    /// A list of decisions about tools; the first one that fits counts.
+    /// Decisions about tools; the first one that fits counts.
     Decisions,
-    /// A decision for all tools, and one for each tool.
+    /// A decision for all tools, and one for each.
     Defaults,
-    /// Whether there are servers at all: a flag, or `all` and `none`.
+    /// A flag, or `all` and `none`.
     Servers,
-    /// Whether there are no servers.
     NoServers,
     /// Rules that permit or reject servers, which are not read.
     Rejections,
@@ -69,8 +67,8 @@ const RULES: &[(Dialect, &str, FileRule)] = &[
     (Dialect::Zed, "file_scan_inclusions", FileRule::OfOtherParts),
 ];
 
-/// What each program puts before the name of a tool: texts, separated by blanks, with `{}` for the name of its server.
-/// The text `.` is nothing.
+/// What each program puts before the name of a tool: texts, separated by blanks, with `{}` for the name of
+/// its server. The text `.` is nothing.
 const SPELLINGS: &[(Dialect, &str)] = &[
     (Dialect::Amp, ". mcp__{}__"),
     (Dialect::ClaudeCode, "mcp__{}__"),
@@ -79,7 +77,6 @@ const SPELLINGS: &[(Dialect, &str)] = &[
     (Dialect::Zed, "mcp:{}:"),
 ];
 
-/// What a rule says about the servers.
 enum Effect {
     Nothing,
     NoServers,
@@ -91,12 +88,12 @@ enum Effect {
         rules: Vec<(String, bool)>,
         otherwise: bool,
     },
-    /// The rule is not understood, so that no server is used.
+    /// The rule is not understood, so no server is used.
     Unknown,
 }
 
-/// Applies the rules of a dialect to the servers of a file. Returns the path and the value of each rule that is not
-/// understood: no server may be used.
+/// Applies the rules of a dialect to the servers of a file. Returns the paths and the values of rules that
+/// are not understood: no server may be used.
 pub(crate) fn apply<'a>(
     dialect: Dialect,
     root: &'a Node,
@@ -133,8 +130,8 @@ pub(crate) fn apply<'a>(
     unknown
 }
 
-/// Returns the members beside the servers that no rule reads, and whose names are those of restrictions, with their
-/// paths. Tables are searched that have a rule or the servers in them.
+/// Returns the members beside the servers whose names are those of restrictions, and that no rule reads.
+/// Tables with a rule or the servers in them are searched.
 pub(crate) fn unread<'a>(dialect: Dialect, root: &'a Node, container: &str) -> Vec<(String, &'a Member)> {
     let mut read: Vec<&str> = vec![container];
     for (of, path, _) in RULES {
@@ -164,7 +161,7 @@ fn search<'a>(table: &'a Node, above: &str, read: &[&str], found: &mut Vec<(Stri
     }
 }
 
-/// Returns what a dialect puts before the names of a server's tools. Programs replace characters that a name cannot have.
+/// Programs replace characters that a name cannot have.
 fn prefixes(dialect: Dialect, server: &str) -> Vec<String> {
     let cleaned = server.replace(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_'), "_");
     let spellings = match SPELLINGS.iter().find(|(of, _)| *of == dialect) {
@@ -183,7 +180,7 @@ fn prefixes(dialect: Dialect, server: &str) -> Vec<String> {
     prefixes
 }
 
-/// Returns the pattern of a rule: `mcp__` with the name of a server alone stands for all its tools.
+/// `mcp__` with the name of a server alone stands for all its tools.
 fn of_server(name: &str, prefixes: &[String]) -> String {
     let all = format!("{name}__");
     let is_server = name.starts_with("mcp__") && prefixes.contains(&all);
@@ -195,7 +192,7 @@ impl FileRule {
         self.known_effect(value).unwrap_or(Effect::Unknown)
     }
 
-    /// Returns the effect of the rule, or `None` if the value does not have its form.
+    /// `None` if the value does not have its form.
     fn known_effect(self, value: &Node) -> Option<Effect> {
         match self {
             Self::AllowedServers => Some(Effect::Servers { names: names(value)?, are_allowed: true }),
@@ -214,7 +211,6 @@ impl FileRule {
     }
 }
 
-/// Reads a list of the only tools that are allowed, or of tools that are not.
 fn listed_tools(value: &Node, is_allowed: bool) -> Option<Effect> {
     let mut rules = Vec::new();
     for name in names(value)? {
@@ -224,7 +220,7 @@ fn listed_tools(value: &Node, is_allowed: bool) -> Option<Effect> {
     Some(Effect::Tools { rules, otherwise: !is_allowed })
 }
 
-/// Returns the names in a list. A name may be alone in a table, as `serverName`.
+/// A name may be alone in a table, as `serverName`.
 fn names(value: &Node) -> Option<Vec<String>> {
     let mut names = Vec::new();
     for item in value.items()? {
@@ -244,7 +240,6 @@ fn is_on(value: &Node) -> Option<bool> {
     }
 }
 
-/// Reads names of tools with a flag or a decision, or one of these for all tools.
 fn switches(value: &Node) -> Option<Effect> {
     let rules = match value.members() {
         Some(tools) => tools.iter().map(|tool| (tool.key.clone(), is_offered(&tool.value))).collect(),
@@ -254,8 +249,7 @@ fn switches(value: &Node) -> Option<Effect> {
     Some(Effect::Tools { rules, otherwise: true })
 }
 
-/// Returns whether a tool with this decision is offered. An approval is a matter of the program. A decision about some
-/// arguments counts for all of them.
+/// An approval is a matter of the program. A decision about some arguments counts for all of them.
 fn is_offered(decision: &Node) -> bool {
     match &decision.tree {
         Tree::Flag(is_on) => *is_on,
@@ -266,7 +260,7 @@ fn is_offered(decision: &Node) -> bool {
     }
 }
 
-/// Reads a list of decisions about tools. One that depends on more than the name of the tool can only reject it.
+/// Reads a list of decisions. One that depends on more than the name of the tool can only reject it.
 fn decisions(value: &Node) -> Option<Effect> {
     let mut rules = Vec::new();
     for decision in value.items()? {
@@ -282,7 +276,6 @@ fn decisions(value: &Node) -> Option<Effect> {
     Some(Effect::Tools { rules, otherwise: true })
 }
 
-/// Reads the decision for all tools in `default`, and those for each tool in `tools`.
 fn defaults(value: &Node) -> Option<Effect> {
     let otherwise = value.get("default").is_none_or(is_offered);
     let mut rules = Vec::new();

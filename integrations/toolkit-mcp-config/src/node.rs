@@ -7,7 +7,7 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use std::ops::Range;
 use toml_edit::{Document, Item, TableLike};
 
-/// A value with its place, as the byte offset in the file.
+/// A value with its byte offset in the file.
 pub(crate) struct Node {
     pub(crate) offset: usize,
     pub(crate) tree: Tree,
@@ -16,14 +16,13 @@ pub(crate) struct Node {
 pub(crate) enum Tree {
     Null,
     Flag(bool),
-    /// A number as it is written.
+    /// As it is written.
     Number(String),
     Text(String),
     List(Vec<Node>),
     Table(Vec<Member>),
 }
 
-/// One key of a table and its value.
 pub(crate) struct Member {
     pub(crate) key: String,
     pub(crate) offset: usize,
@@ -31,7 +30,6 @@ pub(crate) struct Member {
 }
 
 impl Node {
-    /// Returns the kind of value, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match self.tree {
             Tree::Null => "null",
@@ -57,7 +55,7 @@ impl Node {
         }
     }
 
-    /// Returns a string. Numbers and booleans count as strings.
+    /// Numbers and booleans count as strings.
     pub(crate) fn text(&self) -> Option<String> {
         match &self.tree {
             Tree::Text(text) | Tree::Number(text) => Some(text.clone()),
@@ -77,7 +75,7 @@ impl Node {
         matches!(self.tree, Tree::Null)
     }
 
-    /// Returns whether the value switches nothing on: `false`, null, or nothing at all.
+    /// Returns `true` for `false`, null, and nothing at all.
     pub(crate) fn is_off(&self) -> bool {
         match &self.tree {
             Tree::Null | Tree::Flag(false) => true,
@@ -99,14 +97,14 @@ impl Node {
         Some(node)
     }
 
-    /// Returns the value of a key. Null is no value.
+    /// Null is no value.
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         let found = self.members()?.iter().rfind(|member| member.key == key)?;
         if found.value.is_null() { None } else { Some(&found.value) }
     }
 }
 
-/// Returns the members with a value, each with whether a later member replaces it.
+/// Returns the members with a value, each with whether a later one replaces it.
 pub(crate) fn members_with_value(members: &[Member]) -> Vec<(bool, &Member)> {
     let mut with_value = Vec::new();
     for (at, member) in members.iter().enumerate() {
@@ -118,7 +116,7 @@ pub(crate) fn members_with_value(members: &[Member]) -> Vec<(bool, &Member)> {
     with_value
 }
 
-/// Parses a file: JSON with comments, or TOML, which begins with a key, a table or a comment of its own.
+/// Parses JSON with comments, or TOML, which begins with a key, a table or a comment of its own.
 ///
 /// # Errors
 /// [`ConfigError`] if the text is neither JSON nor TOML.
@@ -147,7 +145,7 @@ fn parse_json(text: &str) -> Result<Node, ConfigError> {
     }
 }
 
-/// Returns the options of the parser of JSON: its extensions are allowed, but no comma is missing.
+/// Allows the extensions of the parser, but no missing comma.
 pub(crate) fn options() -> ParseOptions {
     ParseOptions { allow_missing_commas: false, ..ParseOptions::default() }
 }
@@ -189,7 +187,7 @@ fn toml_table(table: &dyn TableLike) -> Tree {
     Tree::Table(members)
 }
 
-/// Returns the value of an item. A table without a header of its own is at the place of its key.
+/// A table without a header of its own is at the place of its key.
 fn toml_item(item: &Item, offset_of_key: usize) -> Node {
     let offset = start(item.span(), offset_of_key);
     let tree = match item {

@@ -5,27 +5,27 @@ use crate::entry::{ServerEntry, ServerTransport};
 use crate::variables::Lookup;
 use std::collections::BTreeMap;
 
-/// Returns the part of a URL up to its path: what decides where a client sends its headers. Where parsers of URLs
-/// disagree about it, this is the whole URL.
+/// Returns the part of a URL up to its path, which decides where a client sends its headers. Where parsers of
+/// URLs disagree about it, this is the whole URL.
 pub(crate) fn origin(url: &str) -> &str {
     let Some(start) = url.find("://").map(|at| at + 3) else { return url };
     let end = url[start..].find(['/', '\\', '?', '#']).map_or(url.len(), |at| start + at);
     if end == start || url.contains(|c: char| c.is_ascii_control()) { url } else { &url[..end] }
 }
 
-/// Stands for the value of a variable, which a URL cannot contain.
+/// Stands for a variable; no URL contains it.
 const VALUE: &str = "\u{f8ff}";
 
 impl ServerEntry {
-    /// Returns the transport with all variables replaced by the values that `lookup` returns.
+    /// Returns the transport with the values that `lookup` returns for variables.
     ///
-    /// `lookup` gets the names of environment variables. Other references get their own names: `input:id`,
-    /// `workspaceFolder`, `file:path`. Where `lookup` returns nothing, these have a value of their own: the default of
-    /// the input, the folder of the project, the text of the file. A default in the file, as in `${NAME:-default}`, is
-    /// used if the variable is missing or empty. A variable that the entry itself sets in `env` has this value in all its
-    /// other texts.
+    /// `lookup` gets the names of environment variables, and of other references: `input:id`,
+    /// `workspaceFolder`, `file:path`. Where it returns nothing, these are the default of the input, the
+    /// folder of the project, the text of the file. A default in the file, as in `${NAME:-default}`, is used
+    /// if the variable is missing or empty. A variable that the entry itself sets in `env` has this value in
+    /// all its other texts.
     ///
-    /// The host of a URL is in the file: a variable cannot change it, because the headers may contain secrets.
+    /// A variable cannot change the host of a URL, because the headers may contain secrets.
     ///
     /// ```
     /// use toolkit_mcp_config::{ConfigFile, ServerTransport};
@@ -38,7 +38,8 @@ impl ServerEntry {
     /// ```
     ///
     /// # Errors
-    /// [`ConfigError`] if a variable has no value, a file with variables cannot be read, or a variable changes the host.
+    /// [`ConfigError`] if a variable has no value, a file with variables cannot be read, or a variable
+    /// changes the host.
     pub fn resolve(&self, lookup: impl Fn(&str) -> Option<String>) -> Result<ServerTransport, ConfigError> {
         let resolved = self.resolved(&lookup);
         resolved.map_err(|message| ConfigError::new(&self.name, self.place, message))

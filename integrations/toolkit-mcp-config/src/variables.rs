@@ -7,38 +7,36 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What an entry needs beside its texts to replace variables.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub(crate) struct Variables {
     pub(crate) syntax: Syntax,
-    /// The folder of the project that the file belongs to.
+    /// The folder of the file's project.
     pub(crate) project: Option<PathBuf>,
-    /// The defaults of the values that the program asks its user for.
+    /// The defaults of what the program asks its user for.
     pub(crate) inputs: Arc<BTreeMap<String, String>>,
-    /// The variables that the entry of a server behind a URL sets for its own texts.
+    /// The variables that an entry sets for its own texts.
     pub(crate) own: BTreeMap<String, String>,
     pub(crate) env_file: Option<String>,
-    /// The names of variables to pass on, if they are set.
+    /// The variables to pass on, if they are set.
     pub(crate) passed: Vec<String>,
     /// The headers whose values are in variables, with a text before the value.
     pub(crate) headers: Vec<(String, &'static str, String)>,
 }
 
-// The values may be secrets.
 impl fmt::Debug for Variables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Variables").field("syntax", &self.syntax).finish_non_exhaustive()
     }
 }
 
-/// One reference to a variable: its place in the text, and what is between the marks.
+/// A reference, with its place and what its marks enclose.
 struct Reference<'a> {
     start: usize,
     end: usize,
     inside: &'a str,
 }
 
-/// Returns the first reference of a text. An unclosed reference is text.
+/// Returns the first reference. An unclosed one is text.
 fn reference(text: &str, syntax: Syntax) -> Option<Reference<'_>> {
     for (start, _) in text.match_indices(['$', '{']) {
         let rest = &text[start..];
@@ -72,7 +70,6 @@ fn after_dollar(text: &str, start: usize) -> Option<Reference<'_>> {
     Some(Reference { start, end: start + 1 + name.len(), inside: name })
 }
 
-/// Returns a text with each reference replaced by the value that `value` returns for a name and a default.
 fn expand(
     text: &str,
     syntax: Syntax,
@@ -93,16 +90,14 @@ fn expand(
     Ok(expanded)
 }
 
-/// Returns the values of variables by their names.
 pub(crate) type Lookup<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
 impl Variables {
-    /// Returns a text with all references replaced.
     pub(crate) fn expand(&self, text: &str, lookup: &Lookup<'_>) -> Result<String, String> {
         expand(text, self.syntax, |name, default| self.value(name, default, lookup))
     }
 
-    /// Returns a text with all references replaced. Those to variables in `set` have their value there.
+    /// Variables in `set` have their value there.
     pub(crate) fn expand_with(
         &self,
         text: &str,
@@ -115,12 +110,10 @@ impl Variables {
         })
     }
 
-    /// Returns a text with each reference replaced by its default, or by a mark.
     pub(crate) fn with_defaults(&self, text: &str, mark: &str) -> Result<String, String> {
         expand(text, self.syntax, |_, default| Ok(default.unwrap_or(mark).to_owned()))
     }
 
-    /// Returns the value of a reference.
     fn value(&self, name: &str, default: Option<&str>, lookup: &Lookup<'_>) -> Result<String, String> {
         if let Some(value) = lookup(name)
             && (default.is_none() || !value.is_empty())
@@ -134,7 +127,6 @@ impl Variables {
         }
     }
 
-    /// Returns the value of a reference that is no environment variable.
     fn own_value(&self, name: &str, lookup: &Lookup<'_>) -> Option<String> {
         let project = self.project.as_ref();
         let text = |path: &Path| Some(path.to_string_lossy().into_owned());
@@ -167,7 +159,7 @@ impl Variables {
         }
     }
 
-    /// Returns a path as the program reads it: relative to the project, and `~` as the home folder.
+    /// Resolves a path relative to the project; `~` is the home.
     pub(crate) fn path(&self, path: &str, lookup: &Lookup<'_>) -> String {
         let home = home(lookup);
         if let (Some(rest), Some(home)) = (path.strip_prefix("~/"), &home) {
@@ -198,7 +190,6 @@ impl Variables {
     }
 }
 
-/// Returns a value without the quotes around it.
 fn unquoted(value: &str) -> &str {
     for quote in ['"', '\''] {
         if let Some(rest) = value.strip_prefix(quote)

@@ -9,12 +9,14 @@ use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
 use std::collections::BTreeMap;
 use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike};
 
-/// Returns the text of a file with the entry of a server added. The rest of the file stays as it is, with its comments.
+/// Returns the text of a file with the entry of a server added.
 ///
-/// The entry is written as its program reads it. The texts of the entry are written as they are, so variables are those
-/// of the dialect. If the file already has an entry of this name, its command or URL is replaced, and its other keys
-/// stay. Its variables and its folder also stay if the command is the same, and so do its headers if the host is. To
-/// write the same entry again changes nothing. An empty text is a new file.
+/// The rest of the file stays as it is, with its comments.
+///
+/// The texts of the entry are written as they are, so variables are those of the dialect. If the file already
+/// has an entry of this name, its command or URL is replaced, and its other keys stay. Its variables and its
+/// folder also stay if the command is the same, and so do its headers if the host is. Writing the same entry
+/// again changes nothing. An empty text is a new file.
 ///
 /// ```
 /// use toolkit_mcp_config::{Dialect, ServerEntry, ServerTransport, write_entry};
@@ -96,12 +98,11 @@ fn json(
     Ok(root.to_string())
 }
 
-/// Returns the text of a member.
 fn text_in(table: Option<&Node>, name: &str) -> Option<String> {
     table?.get(name)?.text()
 }
 
-/// Gives an object the members of a table. Equal members stay as they are.
+/// Equal members stay as they are.
 fn set_json_table(property: &CstObjectProp, table: &BTreeMap<String, String>, of_before: Option<&Node>) {
     let object: CstObject = property.object_value_or_set();
     for member in object.properties() {
@@ -133,7 +134,7 @@ fn toml(
             return Err(refused(entry, format!("the file is not valid TOML: {}", error.message())));
         }
     };
-    // A table without a header: only its servers have one.
+    // Only the servers in it have a header.
     let mut implicit = Table::new();
     implicit.set_implicit(true);
     let container = document.as_table_mut().entry(path).or_insert(Item::Table(implicit));
@@ -162,7 +163,7 @@ fn toml(
     Ok(document.to_string())
 }
 
-/// Gives a table of TOML the members of a table. Equal members stay as they are.
+/// Equal members stay as they are.
 fn set_toml_table(table: &mut dyn TableLike, members: &BTreeMap<String, String>, of_before: Option<&Node>) {
     let mut surplus = Vec::new();
     for (name, _) in table.iter() {
@@ -180,7 +181,7 @@ fn set_toml_table(table: &mut dyn TableLike, members: &BTreeMap<String, String>,
     }
 }
 
-/// Sets a value of a table. The comments and blanks around a value of before stay.
+/// The comments and blanks around the old value stay.
 fn set_toml(table: &mut dyn TableLike, key: &str, mut value: toml_edit::Value) {
     match table.get_mut(key).and_then(Item::as_value_mut) {
         Some(of_before) => {

@@ -8,7 +8,6 @@ use crate::resolve::origin;
 use jsonc_parser::cst::CstInputValue;
 use std::collections::BTreeMap;
 
-/// A value that is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Written {
     Text(String),
@@ -16,7 +15,6 @@ pub(crate) enum Written {
     Table(BTreeMap<String, String>),
 }
 
-/// The changes of an entry.
 pub(crate) struct WrittenEntry {
     /// The keys with their values. Those that the entry has already are not written again.
     pub(crate) members: Vec<(&'static str, Written)>,
@@ -24,7 +22,7 @@ pub(crate) struct WrittenEntry {
     pub(crate) removed: Vec<String>,
 }
 
-/// What an entry of before says about its server, with variables as they are written.
+/// What the old entry says about its server, with variables as written.
 #[derive(Default)]
 struct OldEntry {
     program: Option<String>,
@@ -35,7 +33,6 @@ struct OldEntry {
 }
 
 impl Written {
-    /// Returns whether a value of a file is this one.
     pub(crate) fn is(&self, node: &Node) -> bool {
         match self {
             Self::Text(text) => node.text().as_ref() == Some(text),
@@ -72,7 +69,7 @@ impl Written {
 }
 
 impl WrittenEntry {
-    /// Returns how `entry` is written in a dialect over `old`, the value of an entry of its name.
+    /// Returns how `entry` is written over `old`, the value of an entry of its name.
     pub(crate) fn new(dialect: Dialect, entry: &ServerEntry, old: Option<&Node>) -> Self {
         let mut known = OldEntry::default();
         if let Some(old) = old {
@@ -159,7 +156,6 @@ impl OldEntry {
     }
 }
 
-/// Returns the members of a table that are texts.
 fn texts(table: &Node) -> Vec<(String, String)> {
     let mut texts = Vec::new();
     for member in table.members().unwrap_or_default() {
@@ -170,7 +166,6 @@ fn texts(table: &Node) -> Vec<(String, String)> {
     texts
 }
 
-/// Returns the keys and values of a transport in a dialect.
 fn members(dialect: Dialect, transport: &ServerTransport) -> Vec<(&'static str, Written)> {
     let text = |text: &str| Written::Text(text.to_owned());
     // The key of the type, the type of a command, and the type of a URL.

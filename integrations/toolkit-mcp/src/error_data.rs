@@ -8,7 +8,7 @@ pub(crate) fn read_error(error: &str) -> serde_json::Result<ErrorData> {
     from_str(error).or_else(|_| from_str(error).map(readable_error))
 }
 
-/// Returns what can be read of an error: the text, or the member in which the other side writes it.
+/// Returns the text of an error, or the member in which the other side writes it.
 pub(crate) fn readable_error(error: Value) -> ErrorData {
     let members = ["message", "error", "detail"].into_iter().filter_map(|member| error.get(member));
     let text = std::iter::once(&error).chain(members).find_map(Value::as_str);

@@ -22,37 +22,32 @@ use toolkit_core::CancellationToken;
 /// The time for messages in writing after the end of the connection.
 const CLOSING: Duration = Duration::from_secs(1);
 
-/// The capacity for a line that is kept between two lines, in bytes.
+/// The capacity that is kept between two lines, in bytes.
 const KEPT_CAPACITY: usize = 1 << 16;
 
-/// The maximum number of messages in a batch.
 pub(crate) const MAX_BATCH: usize = 100;
 
-/// The code of the error for each pending request if a message is too long. The protocol does not use this code.
+/// The code of the error for each pending request after an overlong message. The protocol does not
+/// use it.
 pub(crate) const TOO_LARGE: ErrorCode = ErrorCode(-39_001);
 
-/// The role of this program in a connection over lines: reads the messages of the other side.
+/// The role of this program in a connection over lines.
 pub(crate) trait LineRole: ServiceRole {
-    /// The receiver of reports about the connection.
     type Reports: Send + 'static;
 
-    /// Returns the unsent messages at which the transport stops reading.
     fn unsent(reports: &Self::Reports) -> Unsent;
 
-    /// Reads a request.
     fn request(method: &str, params: Option<&str>, line: &[u8]) -> serde_json::Result<Self::PeerReq>;
 
-    /// Reads a notification.
     fn notification(method: &str, line: &[u8]) -> serde_json::Result<Self::PeerNot>;
 
-    /// Reads the result of a request.
     fn result(result: &str) -> serde_json::Result<Self::PeerResp>;
 
     /// Returns the id of the request that a notification cancels.
     fn cancelled(notification: &Self::Not) -> Option<&RequestId>;
 
-    /// Returns the error for a faulty line, with the id of its request. A server sends the error, and a client receives
-    /// the error in place of the line.
+    /// Returns the error for a faulty line, with the id of its request. A server sends it; a client
+    /// receives it in place of the line.
     fn fault(
         reports: &Self::Reports,
         line: &[u8],
@@ -63,8 +58,8 @@ pub(crate) trait LineRole: ServiceRole {
     fn lost(_: &Self::Reports, _: &io::Error) {}
 }
 
-/// Reads the messages with a known method as the type of this method. The SDK tries each kind of message in turn, so it
-/// reads only messages that are rare or malformed.
+/// Reads the messages with a known method as the type of this method. The SDK tries each kind of
+/// message in turn, so it reads only rare or malformed messages.
 macro_rules! read_by_method {
     ($line:expr, $method:expr, $($name:literal => $kind:ty,)+) => {
         match $method {
@@ -75,11 +70,9 @@ macro_rules! read_by_method {
 }
 pub(crate) use read_by_method;
 
-/// The fault of a line that is not a message.
 pub(crate) struct LineFault {
     pub(crate) kind: LineFaultKind,
     pub(crate) error: String,
-    /// The id of the request that waits for a response.
     pub(crate) id: Option<RequestId>,
 }
 
@@ -105,7 +98,6 @@ struct Envelope<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// Reads a line as a message of the other side.
 pub(crate) fn read<Role: LineRole>(line: &[u8]) -> serde_json::Result<RxJsonRpcMessage<Role>> {
     let Envelope { id, method, params, result, error, .. } = from_slice(line)?;
     match (method, id, result, error) {
@@ -122,8 +114,8 @@ pub(crate) fn read<Role: LineRole>(line: &[u8]) -> serde_json::Result<RxJsonRpcM
     }
 }
 
-/// Returns the messages of a batch, which clients and servers with protocol version 2025-03-26 send. Returns `None` if
-/// the text is no array, or has no elements or too many.
+/// Returns the messages of a batch, a feature of protocol version 2025-03-26; `None` if the text is
+/// no array, or has no elements or too many.
 pub(crate) fn batch(text: &[u8]) -> Option<Vec<&RawValue>> {
     let is_array = text.trim_ascii_start().starts_with(b"[");
     // Ignored elements take no memory.
@@ -146,12 +138,12 @@ impl LineFault {
     }
 }
 
-/// A reader of lines that keeps at most `limit` bytes of a line.
+/// A reader of lines that keeps at most `limit` bytes of each.
 pub(crate) struct LineReader<R> {
     reader: BufReader<R>,
     limit: usize,
     line: Vec<u8>,
-    /// The length of the line, with the bytes beyond the limit.
+    /// The length with the bytes beyond the limit.
     length: usize,
     is_complete: bool,
 }
@@ -161,7 +153,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         Self { reader: BufReader::new(reader), limit, line: Vec::new(), length: 0, is_complete: false }
     }
 
-    /// Reads the next line. Returns `false` at the end. This method is cancel safe: dropping the future loses no bytes.
+    /// Reads the next line; `false` at the end. Cancel safe: dropping the future loses no bytes.
     pub(crate) async fn advance(&mut self) -> io::Result<bool> {
         if std::mem::take(&mut self.is_complete) {
             self.line.clear();
@@ -185,19 +177,18 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
     }
 
-    /// Replaces the line with one of the messages in it.
     fn replace(&mut self, message: &str) {
         self.line.clear();
         self.line.extend_from_slice(message.as_bytes());
         self.length = message.len();
     }
 
-    /// Returns the kept bytes of the line, without white space around them.
+    /// Returns the kept bytes without surrounding white space.
     pub(crate) fn line(&self) -> &[u8] {
         self.line.trim_ascii()
     }
 
-    /// Returns the message of the line. Returns `None` if the line is empty.
+    /// Returns the message of the line; `None` if it is empty.
     fn message<Role: LineRole>(&self) -> Option<Result<RxJsonRpcMessage<Role>, LineFault>> {
         if self.length > self.limit {
             let error = format!("the message is longer than {} bytes", self.limit);
@@ -212,8 +203,9 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     }
 }
 
-/// A transport over a pair of byte streams, with one message in each line. A faulty line does not end the connection. A
-/// line that is too long may be the response to any pending request, so each of them ends with an error.
+/// A transport over a pair of byte streams, with one message in each line. A faulty line does not
+/// end the connection. An overlong line may be the response to any pending request, so each of them
+/// ends with an error.
 pub(crate) struct LineTransport<Role: LineRole, R, W> {
     reader: LineReader<R>,
     writer: Arc<Mutex<Option<W>>>,
@@ -221,15 +213,13 @@ pub(crate) struct LineTransport<Role: LineRole, R, W> {
     /// Cancelled when unsent messages are abandoned.
     abandoned: CancellationToken,
     reports: Role::Reports,
-    /// The messages of a batch that are not handled yet.
     batch: VecDeque<Box<RawValue>>,
     pending: HashSet<RequestId>,
-    /// The requests that end with an error because a line was too long.
+    /// The requests that an overlong line ends.
     failed: Vec<RequestId>,
 }
 
 impl<Role: LineRole, R: AsyncRead + Unpin, W> LineTransport<Role, R, W> {
-    /// Creates a transport for messages of at most `limit` bytes.
     pub(crate) fn new(reader: R, writer: W, limit: usize, reports: Role::Reports) -> Self {
         Self {
             reader: LineReader::new(reader, limit),
@@ -266,7 +256,8 @@ where
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
         }
         let writer = self.writer.clone();
-        // A client counts the requests of the server. Its own do not count: the server may wait until it reads.
+        // A client counts the requests of the server, but not its own: the server may wait until it
+        // reads.
         let counted = if Role::IS_CLIENT { None } else { Some(self.unsent.count()) };
         let abandoned = self.abandoned.clone();
         let sending = async move {
@@ -328,13 +319,13 @@ where
             if Role::IS_CLIENT {
                 return Some(JsonRpcMessage::error(error, id));
             }
-            // A separate task, because the future of the reader may be dropped.
+            // The future of the reader may be dropped.
             tokio::spawn(self.send(JsonRpcMessage::error(error, id)));
         }
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        // If the other side does not read, writing a message may never end.
+        // Writing may never end if the other side does not read.
         let Ok(mut locked) = timeout(CLOSING, self.writer.lock()).await else {
             self.abandoned.cancel();
             return Ok(());

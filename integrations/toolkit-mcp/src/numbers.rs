@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 use toolkit_core::schema::keyword::each_subschema;
 use toolkit_core::schema::{Violation, violations};
 
-/// Returns whether a value that fits a schema holds all numbers exactly: it has no rounded number in place of an integer
-/// beyond 64 bits, and no `null` in place of NaN or infinity.
+/// Returns whether a value that fits a schema holds all numbers exactly: it has no rounded number in place of
+/// an integer beyond 64 bits, and no `null` in place of NaN or infinity.
 ///
 /// # Errors
 /// The first violation of the schema, apart from such numbers.
@@ -35,7 +35,6 @@ fn limit_integer(keywords: &mut Map<String, Value>) {
     }
 }
 
-/// Permits `null` in place of a number.
 fn permit_null(keywords: &mut Map<String, Value>) {
     if keywords.get("type").is_some_and(|kind| kind == "number") {
         keywords.insert("type".to_owned(), json!(["number", "null"]));

@@ -1,13 +1,12 @@
-//! The span of a request of the protocol, at the client and at the server, and its measurement, with OpenTelemetry's names.
-//! Without the feature `tracing`, all functions here do nothing.
+//! The span of a request of the protocol, at the client and at the server, and its measurement, with
+//! OpenTelemetry's names. Without the feature `tracing`, all functions here do nothing.
 
 use std::sync::OnceLock;
 use toolkit_core::__private::trace::{Empty, OpenSpan, Timer, is_observed, measure, span};
 
-/// What a request is about.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum RequestTarget<'a> {
-    /// The request has no name, such as that of a list.
+    /// Such as a list.
     #[cfg(feature = "client")]
     Unnamed,
     Tool(&'a str),
@@ -15,16 +14,15 @@ pub(crate) enum RequestTarget<'a> {
     Resource(&'a str),
 }
 
-/// How the two sides are connected, as far as known.
+/// The connection, as far as known.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NetworkPath {
     /// `pipe` for a child process, `tcp` for HTTP.
     pub(crate) transport: Option<&'static str>,
-    /// The host and the port of the server.
+    /// The server's host and port.
     pub(crate) server: Option<(String, u16)>,
 }
 
-/// The data of the span of a request.
 pub(crate) struct RequestFacts<'a> {
     pub(crate) is_client: bool,
     pub(crate) method: &'a str,
@@ -48,7 +46,7 @@ struct OpenRequest {
     protocol: Option<String>,
     transport: Option<&'static str>,
     started: Timer,
-    /// The code of the error that the server has answered.
+    /// The error code in the answer.
     code: OnceLock<i32>,
     has_ended: OnceLock<()>,
 }
@@ -62,21 +60,20 @@ impl RequestSpan {
         Self(Some(Box::new(OpenRequest::new(facts()))))
     }
 
-    /// Adds the id of the request.
     pub(crate) fn set_id(&self, id: impl ToString) {
         if let Some(open) = &self.0 {
             open.span.record("jsonrpc.request.id", id.to_string());
         }
     }
 
-    /// Adds the code of the error that the server answers. The code is then the type of the error.
+    /// Sets the error code in the answer, which is then the type of the error.
     pub(crate) fn set_code(&self, code: i32) {
         if let Some(open) = &self.0 {
             open.code.get_or_init(|| code);
         }
     }
 
-    /// Runs the future `work`, which waits for the answer, within the span.
+    /// Runs `work`, which waits for the answer, within the span.
     pub(crate) fn around<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
         let span = self.0.as_ref().map(|open| open.span.clone());
         span.unwrap_or_else(OpenSpan::current).around(work)
@@ -100,7 +97,7 @@ impl OpenRequest {
             RequestTarget::Prompt(name) => [None, Some(name), None],
             RequestTarget::Resource(uri) => [None, None, Some(uri)],
         };
-        // A URI is no part of the name of a span, because there are too many.
+        // There are too many URIs for names of spans.
         let name = match tool.or(prompt) {
             Some(target) => format!("{method} {target}"),
             None => method.to_owned(),
@@ -157,8 +154,8 @@ impl OpenRequest {
         self.measure(code.as_deref(), error);
     }
 
-    /// Emits the duration as an event, which belongs to no span. A server that answers an error code may not know the name in
-    /// the request: names that clients invent would be too many.
+    /// Emits the duration as an event outside of any span. A server that answers an error code may not know
+    /// the name in the request: names that clients invent would be too many.
     fn measure(&self, code: Option<&str>, error: Option<&str>) {
         let seconds = self.started.elapsed().as_secs_f64();
         let is_known = self.is_client || code.is_none();
@@ -178,7 +175,7 @@ impl OpenRequest {
     }
 }
 
-/// Returns the name in a measurement, or `_OTHER` for a name that may be unknown.
+/// Returns the name; `_OTHER` if it may be unknown.
 fn measured_name(name: Option<&str>, is_known: bool) -> Option<&str> {
     if is_known { name } else { name.and(Some("_OTHER")) }
 }

@@ -1,6 +1,7 @@
 //! Aliases of parameters.
 
-/// Further names of parameters, in their order, each with the name of its parameter. There are few, so they are a list.
+/// Further names of parameters, in order, each with the name of its parameter. There are few, so they are a
+/// list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Aliases(Vec<(String, String)>);
 
@@ -9,13 +10,11 @@ impl Aliases {
         self.0.is_empty()
     }
 
-    /// Returns the name of the parameter with this alias.
     pub(crate) fn get(&self, alias: &str) -> Option<&str> {
         let place = self.place(alias).ok()?;
         self.0.get(place).map(|(_, parameter)| parameter.as_str())
     }
 
-    /// Adds an alias, or changes its parameter.
     pub(crate) fn insert(&mut self, alias: String, parameter: String) {
         match self.place(&alias) {
             Ok(place) => {
@@ -27,7 +26,6 @@ impl Aliases {
         }
     }
 
-    /// Keeps only the aliases for which `keeps` returns `true`. It gets the alias and the name of the parameter.
     pub(crate) fn retain(&mut self, keeps: impl Fn(&str, &str) -> bool) {
         self.0.retain(|(alias, parameter)| keeps(alias, parameter));
     }

@@ -1,4 +1,4 @@
-//! The members of the arguments object: names and unparsed values, in the order of the text.
+//! The members of the arguments object: names and unparsed values, in order.
 
 use crate::error::{ToolError, Violation, ViolationKind};
 use crate::schema::__private::{Member, extract_object, members_of, raw_json, value_in_words};
@@ -9,16 +9,13 @@ use std::fmt;
 /// The text of the arguments object.
 pub(crate) struct ObjectText<'t> {
     pub(crate) text: Cow<'t, str>,
-    /// The error of a reader without coercion, if the object was only [wrapped](extract_object) in the arguments, for
-    /// instance in a JSON string, or if its text was repaired.
+    /// The error of a reader without coercion, if the text was repaired or only [wrapped](extract_object),
+    /// for instance in a JSON string.
     pub(crate) repaired: Option<ToolError>,
 }
 
 impl<'t> ObjectText<'t> {
-    /// Finds the arguments object. Empty text and `null` count as an object without members.
-    ///
-    /// # Errors
-    /// The arguments are not a JSON object.
+    /// Finds the arguments object. Empty text and `null` count as an empty object.
     pub(crate) fn read(text: &'t str) -> Result<Self, ToolError> {
         match strict_object(text) {
             Ok(object) => Ok(Self { text: object.into(), repaired: None }),
@@ -29,8 +26,6 @@ impl<'t> ObjectText<'t> {
         }
     }
 
-    /// # Errors
-    /// A name is no text in Unicode.
     pub(crate) fn members(&self) -> Result<Vec<Member<'_>>, ToolError> {
         members_of(&self.text).map_err(|error| not_json(&self.text, &error))
     }
@@ -48,7 +43,7 @@ fn strict_object(text: &str) -> Result<&str, ToolError> {
     }
 }
 
-/// Returns the error for arguments that are not JSON. For frequent mistakes, the message contains advice.
+/// Returns the error for text that is not JSON, with advice for frequent mistakes.
 pub(crate) fn not_json(text: &str, error: &Error) -> ToolError {
     let advice = advice(text, error).map_or(String::new(), |advice| format!("; {advice}"));
     ToolError::invalid_json(format_args!(
@@ -57,7 +52,6 @@ pub(crate) fn not_json(text: &str, error: &Error) -> ToolError {
     ))
 }
 
-/// Returns the advice for a syntax error, by the text around it.
 fn advice(text: &str, error: &Error) -> Option<&'static str> {
     if error.is_eof() {
         return Some("write the object up to its end");
@@ -93,8 +87,7 @@ fn is_object(text: &str) -> bool {
     raw_json(text).is_ok()
 }
 
-/// Returns the message of a `serde_json` error. Wording about lone surrogates is replaced by advice for the
-/// model.
+/// Returns the message of a `serde_json` error, with advice for the model about lone surrogates.
 pub(super) fn message_of(error: &dyn fmt::Display) -> String {
     let lone_surrogate = ["unexpected end of hex escape", "lone leading surrogate in hex escape"];
     let advice = "write the character itself, not half of a surrogate pair";

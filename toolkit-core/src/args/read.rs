@@ -1,4 +1,4 @@
-//! Reading of arguments by the contract of their tool: own names, near misses coerced, all violations reported.
+//! Reading of arguments by their contract: own names, near misses coerced, all violations reported.
 
 use super::aliases::Aliases;
 use super::members::{ObjectText, message_of, not_json};
@@ -11,32 +11,28 @@ use serde_json::{Error, Value};
 use std::borrow::Cow;
 use std::fmt;
 
-/// The name reported in `CallEnd::coerced` if the JSON text of the arguments was repaired as a whole.
+/// The name in `CallEnd::coerced` if the arguments' text was repaired as a whole.
 const ARGUMENTS: &str = "arguments";
 
-/// The maximum length, in characters, of a `serde_json` message quoted in a violation.
+/// The maximum length, in characters, of a `serde_json` message in a violation.
 const LONGEST: usize = 200;
 
-/// The rules for reading the arguments of a tool.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ArgumentRules<'a> {
-    /// The schema of the arguments.
     pub(crate) schema: &'a Value,
     pub(crate) contract: &'a Contract,
-    /// The aliases of parameters, each with the name of its parameter.
     pub(crate) aliases: &'a Aliases,
     /// Whether near misses, such as `"5"` for an integer, are coerced.
     pub(crate) coerce: bool,
-    /// The context of the call. If set, each coercion is emitted as an event.
+    /// The context of the call. If set, coercions are emitted as events.
     pub(crate) context: Option<&'a ToolContext>,
 }
 
-/// Returns the normal form of the arguments: under the names of their parameters, with near misses coerced and with the
-/// published defaults.
+/// Returns the normal form of the arguments: under their parameters' names, coerced, with the published
+/// defaults.
 ///
 /// # Errors
-/// The text is not JSON, not an object although the tool takes only objects, or violates the contract. The error lists
-/// all violations.
+/// The text is not JSON, is not an object although the tool takes only objects, or violates the contract.
 #[cold]
 pub(crate) fn read_arguments<'t>(
     text: &'t str,
@@ -92,10 +88,7 @@ pub(crate) fn read_arguments<'t>(
     Ok(Cow::Owned(normal))
 }
 
-/// Returns the text of the arguments object, under the names of the parameters.
-///
-/// # Errors
-/// A name is no text in Unicode.
+/// Returns the text of the object, under the names of the parameters.
 fn under_own_names<'t>(object: &'t str, rules: &ArgumentRules<'_>) -> Result<Cow<'t, str>, ToolError> {
     if rules.aliases.is_empty() {
         return Ok(Cow::Borrowed(object));
@@ -112,7 +105,7 @@ fn under_own_names<'t>(object: &'t str, rules: &ArgumentRules<'_>) -> Result<Cow
     Ok(Cow::Owned(format!("{{{}}}", written.join(","))))
 }
 
-/// Returns the error for an object of which a part is nested too deep, or is no text in Unicode.
+/// Returns the error for an object nested too deep, or with text that is not Unicode.
 #[cold]
 fn unreadable(object: &str, error: &Error) -> ToolError {
     let members = match members_of(object) {
@@ -149,10 +142,7 @@ fn refuse_violations<'t>(read: ReadValue<'t>, rules: &ArgumentRules<'_>) -> Resu
     Err(ToolError::invalid_arguments(violations))
 }
 
-/// Parses the JSON text of arguments.
-///
-/// # Errors
-/// The text is not JSON, or a number is out of range. For a number out of range, the error contains its path.
+/// Parses the JSON text of arguments. The error of a number out of range has its path.
 pub(crate) fn parse_value(text: &str) -> Result<Value, ToolError> {
     let error = match text.parse() {
         Ok(value) => return Ok(value),
@@ -164,7 +154,7 @@ pub(crate) fn parse_value(text: &str) -> Result<Value, ToolError> {
     }
 }
 
-/// Reports a coercion for each member with another value in `read` than in `object`.
+/// Reports a coercion for each member that differs between `object` and `read`.
 fn emit_coerced(object: &str, read: &str, rules: &ArgumentRules<'_>) {
     if object == read {
         return;
@@ -172,14 +162,13 @@ fn emit_coerced(object: &str, read: &str, rules: &ArgumentRules<'_>) {
     let Some(emitter) = rules.context.and_then(ToolContext::emitter) else { return };
     let given = compact_members(object);
     for (name, value) in compact_members(read) {
-        // A member with the same value is unchanged, or was only given under an alias.
+        // A member with the same value was only given under an alias, if at all.
         if !given.iter().any(|(_, other)| *other == value) {
             emitter.coerced(&name);
         }
     }
 }
 
-/// Returns the names and the compact texts of the members of an object.
 fn compact_members(object: &str) -> Vec<(String, String)> {
     let members = members_of(object).unwrap_or_default();
     let mut compact = Vec::with_capacity(members.len());
@@ -194,8 +183,7 @@ pub(crate) fn given_twice(name: &str) -> Violation {
     Violation::new(name, ViolationKind::Duplicate, "given twice; give it once")
 }
 
-/// Returns the violation for an unknown argument called `name`. `names` are the names of the tool's
-/// parameters.
+/// Returns the violation for an unknown argument. `names` are those of the parameters.
 pub(crate) fn unknown<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Violation {
     let names: Vec<&str> = names.collect();
     let message = match (nearest(name, names.iter().copied()).as_slice(), names.as_slice()) {
@@ -206,13 +194,13 @@ pub(crate) fn unknown<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> V
     Violation::new(name, ViolationKind::Unknown, message)
 }
 
-/// Converts an error of `serde_json` about the value at the path `place` into a violation.
+/// Converts an error of `serde_json` about the value at `place` into a violation.
 fn refused_by_type(place: &str, value: &str, error: &Error) -> Violation {
     let lines = value.split_inclusive('\n').take(error.line().saturating_sub(1));
     refused_at(place, value, lines.map(str::len).sum::<usize>() + error.column(), error)
 }
 
-/// Converts an error at an offset in the value at the path `place` into a violation.
+/// Converts an error at an offset in the value at `place` into a violation.
 pub(crate) fn refused_at(place: &str, value: &str, offset: usize, error: &dyn fmt::Display) -> Violation {
     let (path, text) = match Json::parse(value) {
         Ok(parsed) => parsed.place(offset, place),
@@ -223,12 +211,12 @@ pub(crate) fn refused_at(place: &str, value: &str, offset: usize, error: &dyn fm
         Some((message, _)) => message,
         None => &*full_message,
     };
-    // `serde_json` reads an integer of more than 64 bits as a float and reports the rounded float.
+    // `serde_json` reads longer integers than 64 bits as floats, and reports these.
     let is_integer = text.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit());
     if is_integer && message.contains("floating point") {
         message = "expected integer";
     }
-    // Messages with the prefix "invalid " already describe the value.
+    // Messages with the prefix "invalid " describe the value.
     let got = if message.starts_with("invalid ") {
         String::new()
     } else {

@@ -1,4 +1,4 @@
-//! Spellings of parameter names for providers that refuse some names.
+//! Spellings of parameter names that providers refuse.
 
 use super::ToolDefinition;
 use super::call_reason::CALL_REASON;
@@ -8,8 +8,7 @@ use serde_json::Value;
 use toolkit_schema::__private::rename_members;
 use toolkit_schema::keyword::subschemas;
 
-/// Returns the spellings of a tool's parameter names that a provider accepts. They include the names of properties inside
-/// of parameters.
+/// Returns spellings of a tool's parameter names that a provider accepts, also inside of parameters.
 ///
 /// ```
 /// use toolkit_ai::name::NameRule;
@@ -27,7 +26,7 @@ pub fn parameter_names(rule: NameRule, parameters: &Value) -> WireNames {
     WireNames::new(rule, names)
 }
 
-/// Returns whether a widely used provider refuses the name of a parameter.
+/// Returns whether a widely used provider refuses a parameter's name.
 pub(crate) fn has_refused_parameter(definition: &ToolDefinition) -> bool {
     let mut is_refused = false;
     each_name(&definition.parameters, &mut |name| {
@@ -48,11 +47,11 @@ fn each_name<'a>(parameters: &'a Value, visit: &mut dyn FnMut(&'a str)) {
     }
 }
 
-/// Returns the arguments under the tool's own names of parameters, also inside of parameters. All else stays as the model
-/// wrote it, except for white space.
+/// Returns the arguments under the tool's own parameter names, at all depths. Except for white space, all
+/// else stays as the model wrote it.
 ///
-/// Returns `None` if no member has a provider's spelling. Arguments that are [wrapped](ObjectText::repaired) stay
-/// wrapped, in a string, so the tool reports the coercion.
+/// Returns `None` if no member has a provider's spelling. [Wrapped](ObjectText::repaired) arguments stay
+/// wrapped, so that the tool reports the coercion.
 pub(crate) fn own_parameter_names(definition: &ToolDefinition, text: &str) -> Option<String> {
     let spellings = NameRule::OF_PARAMETERS.map(|rule| parameter_names(rule, &definition.parameters));
     if spellings.iter().all(WireNames::is_identity) {

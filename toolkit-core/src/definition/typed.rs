@@ -1,4 +1,4 @@
-//! The data shared by function tools and closure tools.
+//! The data common to function and closure tools.
 
 use super::made_once::ContractCell;
 use super::{ClosureTool, FunctionTool, ToolDefinition, ToolMetadata, UnknownArguments};
@@ -9,16 +9,16 @@ use crate::schema::__private::{Contract, Fault, Unpublished};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The definition of a tool, and the data for decoding the tool's arguments.
+/// The definition of a tool, and the data for decoding its arguments.
 #[derive(Debug, Clone)]
 pub(super) struct TypedTool {
     pub(super) definition: ToolDefinition,
-    /// The parameters. Empty for a tool with one struct for all arguments.
+    /// The parameters. Empty for a struct of all arguments.
     pub(super) params: Vec<Param<'static>>,
 }
 
 impl TypedTool {
-    /// Creates the data of a tool. The schema in `definition` still has the internal keywords of its Rust types.
+    /// Creates the data of a tool, whose schema still has the internal keywords of Rust types.
     pub(super) fn new(mut definition: ToolDefinition, params: Vec<Param<'static>>) -> Self {
         let unpublished = unpublished(&definition.metadata);
         let schema = &mut definition.parameters;
@@ -43,7 +43,7 @@ impl TypedTool {
         Self { definition, params }
     }
 
-    /// Applies the setting for unknown arguments to the schema and the contract.
+    /// Applies the setting for unknown arguments.
     fn close(&mut self) {
         let unpublished = unpublished(&self.definition.metadata);
         let Ok(contract) = self.definition.contract() else { return };
@@ -60,7 +60,6 @@ impl TypedTool {
         self.definition.contract = ContractCell::made(Ok(contract));
     }
 
-    /// Decodes the arguments into one struct.
     pub(super) fn decode_struct<T: ToolParams>(
         &self,
         arguments: &str,
@@ -83,7 +82,7 @@ fn unpublished(metadata: &ToolMetadata) -> Unpublished {
     }
 }
 
-/// Returns a fault if the parameters schema accepts no object.
+/// Returns a fault if the schema accepts no object.
 fn no_object(schema: &Value) -> Option<Fault> {
     let ty = schema.get("type")?;
     if ty == "object" || ty.as_array().is_some_and(|types| types.iter().any(|ty| ty == "object")) {
@@ -102,7 +101,7 @@ macro_rules! inner_setters {
                 &mut Arc::make_mut(&mut self.inner).definition
             }
 
-            /// Changes the metadata with the function `change`.
+            /// Changes the metadata with `change`.
             ///
             /// ```
             /// use toolkit_ai::{ClosureTool, Tool};
@@ -120,8 +119,8 @@ macro_rules! inner_setters {
                 self
             }
 
-            /// Sets the [output schema](ToolDefinition::output_schema). Neither the schema nor the tool's
-            /// output is checked.
+            /// Sets the [output schema](ToolDefinition::output_schema). Neither it nor the output is
+            /// checked.
             #[must_use]
             pub fn with_output_schema(mut self, schema: Value) -> Self {
                 self.definition_mut().output = super::made_once::OutputSchema::known(schema);

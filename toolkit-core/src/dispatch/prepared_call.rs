@@ -1,5 +1,4 @@
-//! Prepared calls: the tool is known and the model's reason is removed from the arguments, so the call can
-//! run.
+//! Prepared calls: the tool is known, and the arguments are without the model's reason.
 
 use super::scheduled_call::ScheduledCall;
 use super::settings::Settings;
@@ -19,25 +18,23 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// A prepared call, ready to run.
 pub(super) struct PreparedCall {
     pub(super) position: usize,
     pub(super) id: CallId,
     pub(super) name: String,
     pub(super) extras: ProviderExtras,
-    /// What the registry has rewritten for the tool. The arguments are moved into the work.
+    /// What the registry has rewritten, except the arguments.
     pub(super) rewritten: Option<Box<Rewritten>>,
-    /// The approval decided before the call. Boxed, because it is rare.
+    /// Boxed, because it is rare.
     pub(super) decided: Option<Box<Approval>>,
-    /// The remaining work, or the error if the call cannot run.
+    /// The remaining work, or why the call cannot run.
     pub(super) work: Result<Work, ToolError>,
     pub(super) cancellation: Option<CancellationToken>,
-    /// The guard that emits the end of the call. `None` if there are no listeners.
+    /// Emits the end of the call. `None` if there are no listeners.
     pub(super) guard: Option<CallGuard>,
     pub(super) span: CallSpan,
 }
 
-/// The remaining work of a call.
 pub(super) struct Work {
     pub(super) tool_name: ToolName,
     pub(super) max_result_size: Option<usize>,
@@ -45,22 +42,19 @@ pub(super) struct Work {
 }
 
 pub(super) enum CallPath {
-    /// The call runs its tool at once, without waiting and without middleware.
+    /// Runs the tool at once, without middleware.
     Inline { tool: Arc<dyn Tool>, limit: Option<Duration>, arguments: RawArguments },
-    /// The call needs a turn, a permit, a thread, middleware or retries.
+    /// Needs a turn, a permit, a thread, middleware or retries.
     Scheduled(ScheduledCall),
 }
 
-/// The outcome, the actions and the running time of an ended call.
 pub(super) struct Ended {
     outcome: Outcome,
     actions: ToolActions,
-    /// The running time of the tool.
     duration: Duration,
 }
 
 impl PreparedCall {
-    /// Returns the tool of the call. Returns `None` if the call cannot run.
     pub(super) fn tool(&self) -> Option<&Arc<dyn Tool>> {
         let Ok(work) = &self.work else { return None };
         match &work.path {
@@ -118,7 +112,6 @@ impl PreparedCall {
         })
     }
 
-    /// Ends the span, and emits the last event.
     #[inline]
     fn finish(&mut self, ended: &Ended, settings: &Settings) {
         let tool = self.work.as_ref().ok().map(|work| work.tool_name.as_str());
@@ -153,8 +146,8 @@ impl PreparedCall {
         ToolResult { call_id: id, name, position, outcome, duration, call_reason, actions, extras }
     }
 
-    /// Returns the error result of a call with a lost task. A task is lost if the runtime shuts down, or if
-    /// code outside of the panic guards panics.
+    /// Returns the error of a call whose task is lost: the runtime shuts down, or code outside of the
+    /// guards panics.
     #[cold]
     pub(super) fn into_lost(self, settings: &Settings) -> ToolResult {
         let error = if std::thread::panicking() {
@@ -165,7 +158,7 @@ impl PreparedCall {
         self.into_error(error, settings)
     }
 
-    /// Ends a call that has not run, and returns its error result.
+    /// Ends a call that has not run.
     #[cold]
     pub(super) fn into_error(mut self, error: ToolError, settings: &Settings) -> ToolResult {
         let ended = Ended::without_run(settings.failure(&self.name, error));
@@ -181,7 +174,6 @@ impl Ended {
     }
 }
 
-/// Returns the extensions of a call with its approval.
 #[cold]
 fn extensions(decided: Approval) -> Arc<State> {
     Arc::new(State::default().with(DecidedApproval(decided)))

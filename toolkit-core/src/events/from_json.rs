@@ -14,7 +14,6 @@ impl<'de> Deserialize<'de> for ToolEvent {
     }
 }
 
-/// The members of a serialized event.
 struct EventMembers(Map<String, Value>);
 
 impl EventMembers {
@@ -79,7 +78,6 @@ impl EventMembers {
         Duration::try_from_secs_f64(seconds).map_err(|error| format!("`{name}`: {error}"))
     }
 
-    /// Removes the members of the error and deserializes it, if there is one.
     fn error(self) -> Result<Option<ToolError>, String> {
         read_flat_error(self.0).map_err(|error| error.to_string())
     }

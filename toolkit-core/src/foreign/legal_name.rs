@@ -10,8 +10,8 @@ const SUFFIX: usize = 6;
 
 /// Returns the registered name of a tool: a legal name in `namespace`.
 ///
-/// A source may use names in another script, and several illegal names can become the same legal name. Therefore, such a
-/// name gets a suffix: a digest of the foreign name. No name depends on other tools.
+/// Several illegal names can become the same legal name, so such a name gets a digest of the foreign name
+/// as a suffix. No name depends on other tools.
 pub fn legal_name(name: &str, namespace: Option<&str>, notes: &mut Vec<Note>) -> Result<ToolName, Note> {
     let illegal = |error: NameError| (ToolIssueKind::IllegalName, format!("was left out: {error}"));
 

@@ -1,11 +1,10 @@
-//! Normalisation of function names and namespaces to snake case, by the rules of the Python library
-//! toolregistry.
+//! Normalisation of names to snake case, by the rules of the Python library toolregistry.
 
 /// Returns a name in snake case, by the rules of the Python library toolregistry.
 ///
-/// `.`, `-`, `@` and white space become `_`. Words in camel case are separated by `_`, letters become
-/// lowercase, and runs of `_` shrink to one. In a name of three words, a repeated first word is dropped:
-/// OpenAPI generators write `users_users_list` for `users_list`. Other characters stay, so the result may be
+/// `.`, `-`, `@` and white space become `_`. `_` separates words in camel case, letters become lowercase,
+/// and runs of `_` shrink to one. In a name of three words, a repeated first word is dropped: OpenAPI
+/// generators write `users_users_list` for `users_list`. Other characters stay, so the result may be
 /// [illegal](crate::name::check_name). The function is idempotent.
 ///
 /// ```
@@ -27,9 +26,8 @@ pub fn normalize(name: &str) -> String {
     }
 }
 
-/// Applies the rules of normalisation once.
-///
-/// For `add-add-get`, a second call is needed: the repeated first word is found only after the dashes are replaced.
+/// Applies the rules once. `add-add-get` needs a second time: its repetition shows only after the dashes
+/// are replaced.
 fn once(name: &str) -> String {
     if let Some(name) = without_repeated_word(name) {
         return name;

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 
 /// Bytes, serialized as a standard Base64 string.
 ///
-/// Serde writes a plain `Vec<u8>` as a list of numbers. To show an image, audio or a file to the model, use
-/// [`Media`](crate::Media) instead.
+/// Serde writes a plain `Vec<u8>` as a list of numbers. For an image, audio or a file, use
+/// [`Media`](crate::Media).
 ///
 /// ```
 /// use toolkit_ai::output::Base64;

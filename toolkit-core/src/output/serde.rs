@@ -1,7 +1,7 @@
 //! Serialized forms of contents and outputs, for `#[serde(with = "…")]`.
 //!
-//! [`Content`] and [`ToolOutput`] do not implement serde's traits. A tool's return value of a `Serialize` type becomes
-//! JSON output. But `Content` and `ToolOutput` are output already, so they must not be converted.
+//! [`Content`] and [`ToolOutput`] do not implement serde's traits, because a tool's return value of a
+//! `Serialize` type becomes JSON, and these two are output already.
 
 use super::{Content, JsonText, Media, MediaData, Resource, ToolOutput};
 use crate::depth::serialize_within_depth;
@@ -9,7 +9,6 @@ use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// The serialized form of a [`Content`].
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum ContentForm<'a> {
@@ -68,7 +67,7 @@ fn structured<S: Serializer>(value: &Option<Value>, serializer: S) -> Result<S::
     serialize_within_depth(value, value, serializer)
 }
 
-/// Deserializes a member with the value `null` as `Some(Value::Null)` instead of `None`.
+/// Deserializes `null` as `Some(Value::Null)`.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
@@ -77,7 +76,7 @@ impl From<ContentForm<'_>> for Content {
     fn from(form: ContentForm<'_>) -> Self {
         match form {
             ContentForm::Text { text } => Self::Text(text.into_owned()),
-            // The JSON text may be invalid, for instance in a document edited by hand. It then becomes plain text.
+            // JSON text edited by hand may be invalid. It then becomes plain text.
             ContentForm::Json { json } => match serde_json::from_str::<::serde::de::IgnoredAny>(&json) {
                 Ok(_) => Self::Json(JsonText(json.into_owned())),
                 Err(_) => Self::Text(json.into_owned()),
@@ -108,8 +107,7 @@ impl<'a> From<&'a Content> for ContentForm<'a> {
     }
 }
 
-/// The serialized form of a [`Content`] list: objects tagged by `type`, as in `{"type": "text", "text":
-/// "hi"}`.
+/// The serialized form of contents: objects tagged by `type`, as in `{"type": "text", "text": "hi"}`.
 pub mod contents {
     use super::{Content, ContentForm};
     use ::serde::{Deserialize, Deserializer, Serializer};
@@ -132,8 +130,7 @@ pub mod contents {
     }
 }
 
-/// The serialized form of a [`ToolOutput`]: an object with `content`, and `structured`, `message` and `brief`
-/// if set.
+/// The serialized form of a [`ToolOutput`]: `content`, and `structured`, `message` and `brief` if set.
 pub mod tool_output {
     use super::{Content, ContentForm, OutputFields, ToolOutput};
     use ::serde::{Deserialize, Deserializer, Serialize, Serializer};

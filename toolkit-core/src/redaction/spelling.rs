@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-/// A way to escape characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Escapes {
     /// `\/`, `\n`, `\u002f`.
@@ -11,11 +10,11 @@ pub(super) enum Escapes {
     Url,
 }
 
-/// A place between characters where an escape begins or ends: in the decoded text, and in its source.
+/// Where an escape begins or ends: in the decoded text, and in its source.
 pub(super) type EscapeEnd = (usize, usize);
 
 impl Escapes {
-    /// Returns the text that an escaped text means, or `None` if it has no escapes. What is no escape stays as it is.
+    /// Returns what an escaped text means, or `None` if it has no escapes.
     pub(super) fn decoded(self, text: &str, mut steps: Option<&mut Vec<EscapeEnd>>) -> Option<String> {
         let sign = match self {
             Self::Json => '\\',
@@ -37,7 +36,7 @@ impl Escapes {
             if let Some(steps) = &mut steps
                 && escape.is_some()
             {
-                // Two steps, because a match may begin or end on either side of the character.
+                // A match may begin or end on either side of the character.
                 steps.extend([(decoded.len() - character.len_utf8(), at), (decoded.len(), end)]);
             }
             match text.get(end..).unwrap_or_default().find(sign) {
@@ -50,7 +49,7 @@ impl Escapes {
     }
 }
 
-/// Returns the part of the source that a part of the decoded text comes from.
+/// Returns the source of a part of the decoded text.
 pub(super) fn place(steps: &[EscapeEnd], decoded: &Range<usize>) -> Range<usize> {
     source_of(steps, decoded.start)..source_of(steps, decoded.end)
 }
@@ -61,7 +60,7 @@ fn source_of(steps: &[EscapeEnd], at: usize) -> usize {
     source + (at - end)
 }
 
-/// Returns the character of an escape in JSON at the beginning of a text, and the length of the escape.
+/// Returns the character and the length of an escape in JSON at the beginning of a text.
 fn json_escape(text: &str) -> Option<(char, usize)> {
     let character = match text.as_bytes().get(1)? {
         b'u' => return unicode_escape(text),
@@ -76,7 +75,7 @@ fn json_escape(text: &str) -> Option<(char, usize)> {
     Some((character, 2))
 }
 
-/// Returns the character of `\u002f`, or of two escapes for the halves of a character.
+/// Returns the character of `\u002f`, or of the two escapes of a surrogate pair.
 fn unicode_escape(text: &str) -> Option<(char, usize)> {
     let first = utf16_unit(text, 0)?;
     if let Some(character) = char::from_u32(first) {
@@ -97,7 +96,7 @@ fn is_hex(digits: &str) -> bool {
     digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Returns the character of `%2F`, or of several escapes for the bytes of a character.
+/// Returns the character of `%2F`, or of several escapes for its bytes.
 fn url_escape(text: &str) -> Option<(char, usize)> {
     let mut bytes = Vec::new();
     for part in text.as_bytes().chunks(3).take(4) {
@@ -112,7 +111,7 @@ fn url_escape(text: &str) -> Option<(char, usize)> {
     None
 }
 
-/// Returns a cut text without the part of an escape, or of a character, at its end.
+/// Returns a cut text without a partial escape or character at its end.
 pub(super) fn without_cut_escape(text: &str) -> &str {
     for length in 1..=text.len().min(6) {
         let (Some(before), Some(end)) = (text.get(..text.len() - length), text.get(text.len() - length..))

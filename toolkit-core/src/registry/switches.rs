@@ -6,19 +6,18 @@ use crate::name::ToolName;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The rules for disabling tools, namespaces and tags, each with the reason.
+/// The rules for tools, namespaces and tags, with their reasons.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Switches {
-    /// The rules for single tools, by tool name. A reason disables the tool. `None` keeps it enabled, even if a rule
-    /// disables the tool's namespace or tags.
+    /// The rules for single tools. `None` keeps a tool enabled, even against rules for its namespace or
+    /// tags.
     pub(super) tools: BTreeMap<Box<str>, Option<Arc<str>>>,
     pub(super) namespaces: BTreeMap<Box<str>, Arc<str>>,
     pub(super) tags: Vec<(TagMatch, Arc<str>)>,
 }
 
 impl Switches {
-    /// Returns the reason for disabling a tool; `None` if the tool is enabled. A rule for the tool takes
-    /// precedence over a rule for the tool's namespace, and a namespace rule over a rule for tags.
+    /// Returns the reason why a tool is disabled, if it is.
     pub(super) fn reason(&self, definition: &ToolDefinition) -> Option<&Arc<str>> {
         match self.tools.get(definition.name.as_str()) {
             Some(rule) => rule.as_ref(),
@@ -26,8 +25,7 @@ impl Switches {
         }
     }
 
-    /// Returns the reason for disabling the tool's namespace or tags, if any. A rule for the tool itself is
-    /// ignored.
+    /// Returns the reason for disabling the tool's namespace or tags, if any. Ignores a rule for the tool.
     pub(super) fn broad_reason(&self, definition: &ToolDefinition) -> Option<&Arc<str>> {
         if let Some(namespace) = definition.name.namespace()
             && let Some(reason) = self.namespaces.get(namespace)
@@ -38,8 +36,8 @@ impl Switches {
         rule.map(|(_, reason)| reason)
     }
 
-    /// Copies the rule for a renamed tool from `earlier`, the rules before the renaming. If the tool was disabled with
-    /// its old namespace, it stays disabled.
+    /// Copies the rule for a renamed tool from the `earlier` rules. A tool disabled with its old namespace
+    /// stays disabled.
     pub(super) fn rename(&mut self, earlier: &Self, old: &ToolDefinition, name: &ToolName) {
         if let Some(rule) = earlier.tools.get(old.name.as_str()) {
             self.tools.insert(name.as_str().into(), rule.clone());
@@ -51,8 +49,8 @@ impl Switches {
         }
     }
 
-    /// Adds the rules of another registry. For the same tool, namespace or tags, the existing rule stays, except
-    /// that a tool stays disabled if one of the two registries disables it. `tools` returns the tools with a name.
+    /// Adds another registry's rules. Existing rules stay, except that a tool is disabled if either
+    /// registry disables it. `tools` returns the tools with a name.
     pub(super) fn extend<'a>(&mut self, other: Self, tools: impl Fn(&str) -> Vec<&'a ToolDefinition>) {
         let names: BTreeSet<Box<str>> = self.tools.keys().chain(other.tools.keys()).cloned().collect();
         for name in names {
@@ -75,8 +73,8 @@ impl Switches {
         }
     }
 
-    /// Returns whether a rule of its own enables a tool, or no rule disables it. `tools` are the tools called `name`. A
-    /// tool without a rule of its own may be disabled by a broad rule.
+    /// Returns whether a rule of its own enables a tool, or no rule disables it. `tools` are those called
+    /// `name`.
     fn is_exempt(&self, name: &str, tools: &[&ToolDefinition]) -> bool {
         if self.tools.contains_key(name) {
             return true;

@@ -1,24 +1,22 @@
-//! The messages of a model in a provider's JSON, and which of their calls may run.
+//! The messages of a model in a provider's JSON, and their calls that may run.
 
 use super::WireCall;
 use super::known_calls::KnownCalls;
 use crate::json::fields::Fields;
 use serde_json::Value;
 
-/// The model's messages found in one payload.
 #[derive(Debug)]
 pub(crate) struct DecodedPayload<'a> {
     pub(crate) payload: &'a Value,
     pub(crate) messages: Vec<ReceivedMessage<'a>>,
 }
 
-/// One message of the model, divided into its calls and its other parts.
 #[derive(Debug)]
 pub(crate) struct ReceivedMessage<'a> {
-    /// The fields of the message. `None` if the payload consists of parts without a message.
+    /// `None` if the payload consists of parts without a message.
     pub(crate) fields: Option<&'a Fields>,
     pub(crate) parts: Vec<MessagePart<'a>>,
-    /// Whether the payload contains the complete message rather than only some of its parts.
+    /// Whether the payload contains the complete message.
     pub(crate) is_whole: bool,
 }
 
@@ -29,7 +27,6 @@ pub(crate) enum MessagePart<'a> {
 }
 
 impl<'a> DecodedPayload<'a> {
-    /// Returns the parts of the first message, except its calls.
     pub(crate) fn other_parts(&self) -> impl Iterator<Item = &'a Value> {
         let parts = self.messages.first().map_or(&[][..], |message| &message.parts);
         parts.iter().filter_map(MessagePart::other)
@@ -53,8 +50,7 @@ impl<'a> MessagePart<'a> {
 }
 
 impl<'a> ReceivedMessage<'a> {
-    /// Creates a message from a list of content parts. `cut` is the index of the part at which generation
-    /// stopped early.
+    /// Creates a message from parts. `cut` is the index of the part at which generation stopped early.
     pub(crate) fn from_parts(
         list: &'a [Value],
         cut: Option<usize>,
@@ -70,8 +66,7 @@ impl<'a> ReceivedMessage<'a> {
         Self { fields: None, parts, is_whole: true }
     }
 
-    /// Creates a message from a list of content parts. If generation stopped early (`is_cut`), the last part is
-    /// incomplete.
+    /// Creates a message from parts. If generation stopped early (`is_cut`), the last part is incomplete.
     pub(crate) fn from_list(
         list: &'a [Value],
         is_cut: bool,
@@ -81,11 +76,11 @@ impl<'a> ReceivedMessage<'a> {
         Self::from_parts(list, cut, read)
     }
 
-    /// Removes the calls that must not be run. A call without a name is not a call, and a repeated call is one call.
+    /// Removes the calls that must not be run.
     ///
-    /// Arguments without a name and an id belong to the only call without arguments. If that cannot be decided, a call
-    /// without arguments is read as incomplete. The same applies to the last part if the finish reason is unknown
-    /// (`is_unclear`).
+    /// Arguments without a name and an id belong to the only call without arguments. If that cannot be
+    /// decided, a call without arguments is read as incomplete. The same applies to the last part if the
+    /// finish reason is unknown (`is_unclear`).
     pub(crate) fn settle(&mut self, is_unclear: bool) {
         let has_orphans = self.calls().any(WireCall::is_orphan) && !self.adopt();
         let last = self.parts.len().saturating_sub(1);
@@ -101,8 +96,10 @@ impl<'a> ReceivedMessage<'a> {
         self.remove_repeated();
     }
 
-    /// Removes calls without a name, and repeated ones. A call without arguments repeats one with the same id and
-    /// name that has some, also a later one, so it is compared after these.
+    /// Removes calls without a name, and repeated ones.
+    ///
+    /// A call without arguments repeats an earlier or later one with the same id and name, so it is compared
+    /// last.
     fn remove_repeated(&mut self) {
         let mut known_calls = KnownCalls::default();
         for has_no_arguments in [false, true] {
@@ -115,7 +112,8 @@ impl<'a> ReceivedMessage<'a> {
         }
     }
 
-    /// Gives the arguments without a name and an id to the only call without arguments. Returns whether this was possible.
+    /// Gives arguments without a name and an id to the only call without arguments. Returns whether this was
+    /// possible.
     fn adopt(&mut self) -> bool {
         let Some(orphan) = self.only_orphan() else { return false };
         if orphan.id.is_some() || orphan.is_custom || orphan.is_cut || orphan.input.is_none() {
@@ -138,7 +136,6 @@ impl<'a> ReceivedMessage<'a> {
         true
     }
 
-    /// Returns the call with arguments and without a name, if there is exactly one.
     fn only_orphan(&self) -> Option<&WireCall<'a>> {
         let mut orphans = self.calls().filter(|call| call.is_orphan());
         let orphan = orphans.next()?;

@@ -8,7 +8,7 @@ use toolkit_core::definition::ToolDefinition;
 use toolkit_core::format::{Publication, ToolFormat};
 use toolkit_core::name::{NameRule, WireNames};
 
-/// An [`ApiFormat`] combined with [`DefinitionOptions`]. Created by [`ApiFormat::with_options`].
+/// An [`ApiFormat`] with options, created by [`ApiFormat::with_options`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ConfiguredFormat {
     pub(crate) format: ApiFormat,
@@ -16,8 +16,7 @@ pub struct ConfiguredFormat {
 }
 
 impl ConfiguredFormat {
-    /// Encodes tool choice and parallel tool calls as fields of a request. Works like
-    /// [`ApiFormat::encode_tool_config`], but writes only the fields that the options allow.
+    /// Encodes a tool config like [`ApiFormat::encode_tool_config`], in the fields that the options allow.
     ///
     /// ```
     /// use toolkit_ai::llm::{ApiFormat, DefinitionOptions};

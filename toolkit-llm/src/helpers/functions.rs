@@ -4,10 +4,10 @@ use super::json_writer::JsonWriter;
 use serde::Serialize;
 use toolkit_schema::__private::MAX_DEPTH;
 
-/// The maximum nesting depth of a value that `serde_json` can parse.
+/// The maximum depth that `serde_json` can parse.
 pub const MAX_NESTING: usize = MAX_DEPTH;
 
-/// Appends the JSON of a value to `json`. The depth is counted while it is written, so that no byte is read twice.
+/// Appends the JSON of a value to `json`, and counts its depth meanwhile, so that no byte is read twice.
 ///
 /// # Errors
 /// A message if the value cannot be written, or is nested deeper than `max` levels. Then `json` is unchanged.
@@ -27,7 +27,6 @@ pub fn append_json(json: &mut Vec<u8>, value: &impl Serialize, max: usize) -> Re
     Err(reason)
 }
 
-/// Returns how many levels valid JSON has.
 pub(super) fn levels(json: &str) -> usize {
     let mut depth = 0_usize;
     let mut deepest = 0;
@@ -67,7 +66,6 @@ mod tests {
         result.map(|()| written)
     }
 
-    /// The nesting of a value, or of raw JSON in two levels, is the depth at which it is refused.
     #[test]
     fn levels_are_counted_as_they_are_written() {
         let raw = |json: &str| RawValue::from_string(json.to_owned()).unwrap();
@@ -91,7 +89,7 @@ mod tests {
         }
     }
 
-    /// Text that needs escapes at any place, and is not cut between them.
+    /// Text with escapes at any place.
     #[test]
     fn texts_are_written_as_by_serde_json() {
         let mut texts: Vec<String> = (0..20).map(|len| "ä".repeat(len)).collect();
@@ -109,7 +107,7 @@ mod tests {
     #[derive(Serialize)]
     enum Shape {
         Unit,
-        Newtype(Box<Shape>),
+        Newtype(Box<Self>),
         Tuple(i8, f32),
         Struct { text: Option<char>, empty: [u8; 0] },
     }

@@ -1,4 +1,4 @@
-//! A serializer that writes the same compact JSON as `serde_json`.
+//! A serializer with the compact JSON of `serde_json`.
 
 use super::json_writer::JsonWriter;
 use serde::ser::{
@@ -7,8 +7,8 @@ use serde::ser::{
 };
 use serde_json::{Error, Result};
 
-/// The names under which `serde_json` serializes raw JSON, and numbers whose digits it keeps. The text of their only field
-/// is JSON.
+/// The names under which `serde_json` serializes raw JSON, and numbers with all digits. Their only field has
+/// the text.
 const RAW: [&str; 2] = ["$serde_json::private::RawValue", "$serde_json::private::Number"];
 
 impl<'a> JsonWriter<'a> {
@@ -25,7 +25,6 @@ impl<'a> JsonWriter<'a> {
         Ok(())
     }
 
-    /// Begins an array or an object.
     #[inline(always)]
     fn begin(&mut self, begin: u8, end: End) -> Members<'_, 'a> {
         self.json.push(begin);
@@ -191,14 +190,13 @@ impl<'w, 'a> Serializer for &'w mut JsonWriter<'a> {
     }
 }
 
-/// The members of an array or an object.
 pub(super) struct Members<'w, 'a> {
     writer: &'w mut JsonWriter<'a>,
     is_first: bool,
     end: End,
 }
 
-/// What ends the members, in the object of its variant if there is one.
+/// What ends the members, and the object of their variant.
 #[derive(Clone, Copy, PartialEq)]
 enum End {
     Array,

@@ -1,11 +1,11 @@
 //! Compact JSON, written with its levels counted.
 //!
-//! Functions are inlined always where the text that they write is then known: it takes a few stores in place of a copy of
-//! unknown length, and an entry of a log has twenty names.
+//! Functions are always inlined where the text is then known: a few stores replace a copy of unknown length,
+//! and an entry of a log has twenty names.
 
 use super::functions::levels;
 
-/// Writes the same compact JSON as `serde_json`, and counts its levels.
+/// Writes the JSON of `serde_json`, and counts its levels.
 pub(super) struct JsonWriter<'a> {
     pub(super) json: &'a mut Vec<u8>,
     pub(super) depth: usize,
@@ -19,7 +19,7 @@ impl<'a> JsonWriter<'a> {
         Self { json, depth: 0, deepest: 0, is_raw: false }
     }
 
-    /// Returns how many levels the JSON has that was written.
+    /// Returns the number of levels written.
     pub(super) fn deepest(&self) -> usize {
         self.deepest
     }
@@ -29,9 +29,7 @@ impl<'a> JsonWriter<'a> {
         self.json.extend_from_slice(json);
     }
 
-    /// Writes the name of a field or of a variant. Names in code need no escapes.
-    ///
-    /// Inlined, so that a name is written by a few stores in place of a copy of unknown length.
+    /// Writes the name of a field or a variant. Names in code need no escapes.
     #[inline(always)]
     pub(super) fn write_name(&mut self, name: &'static str) {
         debug_assert!(name.bytes().all(is_plain_byte), "the name `{name}` needs escapes");
@@ -54,7 +52,6 @@ impl<'a> JsonWriter<'a> {
         self.json.push(b'"');
     }
 
-    /// Writes a part of a text, byte by byte.
     fn write_bytes(&mut self, text: &[u8]) {
         if text.iter().all(|byte| is_plain_byte(*byte)) {
             return self.write(text);
@@ -77,20 +74,20 @@ impl<'a> JsonWriter<'a> {
         }
     }
 
-    /// Writes JSON as it is. Its levels are counted in the text.
+    /// Writes JSON unchanged, and counts its levels.
     pub(super) fn write_raw(&mut self, json: &str) {
         self.deepest = self.deepest.max(self.depth + levels(json));
         self.write(json.as_bytes());
     }
 
-    /// Ends as many arrays and objects as there are bytes.
+    /// Ends one array or object for each byte.
     #[inline(always)]
     pub(super) fn end(&mut self, end: &[u8]) {
         self.depth -= end.len();
         self.write(end);
     }
 
-    /// Begins the object of an enum variant with data, whose only member has its name.
+    /// Begins the object of an enum variant with data.
     #[inline(always)]
     pub(super) fn begin_variant(&mut self, variant: &'static str) {
         self.json.push(b'{');
@@ -109,7 +106,6 @@ fn is_plain_byte(byte: u8) -> bool {
     byte >= 0x20 && byte != b'"' && byte != b'\\'
 }
 
-/// Returns whether no byte of a word needs an escape in JSON.
 fn is_plain_word(word: [u8; 8]) -> bool {
     const ONES: u64 = u64::from_ne_bytes([0x01; 8]);
     const HIGH_BITS: u64 = u64::from_ne_bytes([0x80; 8]);

@@ -1,5 +1,5 @@
-//! Repairs histories, so that every call has one result, at a position that the API accepts. The rule of an API
-//! is a [`ResultRule`](crate::facts::result_rule::ResultRule).
+//! Repairs histories: every call gets one result, where the API's
+//! [`ResultRule`](crate::facts::result_rule::ResultRule) expects it.
 
 use super::results::is_blank;
 use crate::call::ids;
@@ -12,10 +12,9 @@ use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use toolkit_core::name::NameRule;
 
-/// The position of a call or a result: the index of its message, and the index among the parts of this message.
+/// The indices of a message and of its part.
 type Position = (usize, usize);
 
-/// A call as it was found in a history.
 struct FoundCall<'a> {
     position: Position,
     key: CallKey<'a>,
@@ -23,18 +22,16 @@ struct FoundCall<'a> {
     result: Option<Position>,
 }
 
-/// A call and its result.
 struct Answered {
     call: Position,
     result: Option<Position>,
-    /// The result to add if the history has none.
     placeholder: Value,
 }
 
-/// Moves results to the positions that the API accepts, adds missing results, and removes results without a call.
+/// Moves results to the accepted positions, adds missing ones, and removes those without a call.
 ///
-/// If the request continues a conversation that the service stores (`is_continued`), results of calls that only the
-/// service can have stay.
+/// If the service stores the conversation (`is_continued`), results of calls that only the service can have
+/// stay.
 pub(crate) fn repair(codec: &dyn Codec, mut history: Vec<Value>, is_continued: bool) -> Vec<Value> {
     let rule = codec.facts().results;
     let (mut answered, mut removed) = pair(codec, &mut history, is_continued);
@@ -67,8 +64,8 @@ pub(crate) fn repair(codec: &dyn Codec, mut history: Vec<Value>, is_continued: b
     write(history, rule.place, due, &removed)
 }
 
-/// Pairs calls with results, and gives calls the ids that the API requires. Returns the calls, and the positions of the
-/// results to remove because they have no call.
+/// Pairs calls with results, and gives calls the required ids. Returns the calls, and the positions of
+/// results without a call.
 fn pair(codec: &dyn Codec, history: &mut [Value], is_continued: bool) -> (Vec<Answered>, HashSet<Position>) {
     let rule = codec.facts().results;
     let is_continued = is_continued || history.iter().any(|message| codec.is_reference(message));
@@ -122,7 +119,7 @@ fn pair(codec: &dyn Codec, history: &mut [Value], is_continued: bool) -> (Vec<An
     (answered, removed)
 }
 
-/// Sets the ids of calls and of their results. The id `None` stays.
+/// Sets the ids of calls and of their results, except for `None`.
 fn set_ids(codec: &dyn Codec, history: &mut [Value], answered: &mut [Answered], ids: Vec<Option<String>>) {
     let place = codec.facts().results.place;
     for (Answered { call, result, placeholder }, id) in answered.iter_mut().zip(ids) {
@@ -140,7 +137,7 @@ fn set_ids(codec: &dyn Codec, history: &mut [Value], answered: &mut [Answered], 
     }
 }
 
-/// Returns the id of each call in the repaired history, or `None` if the id stays.
+/// Returns the new id of each call, or `None` if the id stays.
 fn new_ids(required: RequiredIds, form: Option<IdRule>, calls: &[FoundCall<'_>]) -> Vec<Option<String>> {
     match (required, form) {
         (RequiredIds::Required, _) => {
@@ -155,7 +152,7 @@ fn new_ids(required: RequiredIds, form: Option<IdRule>, calls: &[FoundCall<'_>])
     }
 }
 
-/// Returns another id if the id `given` is taken, and adds the id of the call to `taken`.
+/// Returns another id if `given` is already `taken`.
 fn unique_id(rule: NameRule, given: Option<&str>, taken: &mut HashSet<String>) -> Option<String> {
     let given = given?;
     if taken.insert(given.to_owned()) {
@@ -165,7 +162,7 @@ fn unique_id(rule: NameRule, given: Option<&str>, taken: &mut HashSet<String>) -
     hashed.find(|id| taken.insert(id.clone()))
 }
 
-/// Returns whether the results of a turn are in the messages after its calls, as the service expects.
+/// Returns whether the results of a turn are where the service expects them.
 fn are_in_place(history: &[Value], in_call_order: bool, replies: &Replies, turn: &[Answered]) -> bool {
     let positions: Option<Vec<Position>> = turn.iter().map(|answered| answered.result).collect();
     let (Some(mut positions), Some(last)) = (positions, turn.last()) else { return false };
@@ -185,7 +182,6 @@ fn are_in_place(history: &[Value], in_call_order: bool, replies: &Replies, turn:
         }
         let count = match message.get(replies.parts) {
             Some(Value::Array(parts)) => parts.len(),
-            // A text stands before the results, too.
             content => usize::from(content.is_some()),
         };
         for at in 0..count {
@@ -207,8 +203,8 @@ fn part_mut(history: &mut [Value], place: ResultPlace, (index, at): Position) ->
     }
 }
 
-/// Writes the repaired history: without the `removed` results, and with the results in `due` after the message with
-/// this index.
+/// Writes the history without the `removed` results, and with those in `due` after the message with this
+/// index.
 fn write(
     history: Vec<Value>,
     place: ResultPlace,
@@ -249,7 +245,7 @@ fn write(
     repaired
 }
 
-/// Removes the `removed` parts of the message at `index`. Returns whether there are any.
+/// Removes parts of the message at `index`. Returns whether there are any.
 fn remove_parts(parts: &mut Vec<Value>, index: usize, removed: &HashSet<Position>) -> bool {
     let before = parts.len();
     let mut at = 0;
@@ -260,7 +256,6 @@ fn remove_parts(parts: &mut Vec<Value>, index: usize, removed: &HashSet<Position
     parts.len() < before
 }
 
-/// Moves `results` before the other parts of a message.
 fn put_first(message: &mut Value, field: &str, results: &mut Vec<Value>) {
     if results.is_empty() {
         return;
@@ -281,13 +276,13 @@ fn messages(place: ResultPlace, results: Vec<Value>) -> Vec<Value> {
     }
 }
 
-/// Creates a user message from `parts`, as a list with one message. If there are no parts, the list is empty,
-/// because services refuse empty messages.
+/// Creates a user message from `parts`. Without parts, the list is empty, because services refuse empty
+/// messages.
 pub(crate) fn user_message(field: &str, parts: Vec<Value>) -> Vec<Value> {
     if parts.is_empty() { Vec::new() } else { vec![json!({"role": "user", field: parts})] }
 }
 
-/// Lists the calls and results among the parts of a message, each with its index.
+/// Lists the calls and results among the parts with indices.
 pub(crate) fn part_entries<'a>(
     message: &'a Value,
     field: &str,

@@ -1,8 +1,8 @@
-//! Recognises the errors with which providers block a prompt or an answer.
+//! Recognises errors that report a blocked prompt or answer.
 
 use serde_json::Value;
 
-/// The error codes and error types with which providers report a blocked prompt or a blocked answer.
+/// Error codes and types.
 const CODES: [&str; 9] = [
     // OpenAI and Azure.
     "content_filter",
@@ -18,12 +18,11 @@ const CODES: [&str; 9] = [
     "DataInspectionFailed",
 ];
 
-/// The JSON pointers to the codes in an error object. LiteLLM moves Azure's inner error to another field.
+/// The JSON pointers to codes. LiteLLM moves Azure's inner error to another field.
 const POINTERS: [&str; 5] =
     ["/code", "/type", "/status", "/innererror/code", "/provider_specific_fields/innererror/code"];
 
-/// Fragments of error messages that report a blocked prompt or a blocked answer, in lowercase. They are needed for
-/// errors without an error code.
+/// Parts of messages in lowercase, for errors without a code.
 const MESSAGES: [&str; 8] = [
     // Anthropic, also on Bedrock and Vertex AI.
     "blocked by content filtering policy",
@@ -41,7 +40,6 @@ const MESSAGES: [&str; 8] = [
     "contentpolicyviolationerror",
 ];
 
-/// Returns whether an error object with the given message reports a blocked prompt or a blocked answer.
 pub(crate) fn is_reported(error: &Value, message: &str) -> bool {
     for pointer in POINTERS {
         if let Some(Value::String(code)) = error.pointer(pointer)
@@ -50,7 +48,7 @@ pub(crate) fn is_reported(error: &Value, message: &str) -> bool {
             return true;
         }
     }
-    // OpenRouter, if its own check has flagged the input.
+    // If OpenRouter's own check has flagged the input.
     if error.pointer("/metadata/flagged_input").is_some_and(|input| !input.is_null()) {
         return true;
     }

@@ -5,10 +5,10 @@ use super::forward::forward_properties;
 use super::{ChatModel, ModelError, ModelRequest, ModelStream, Price};
 use crate::message::ModelResponse;
 
-/// A model with the price of its tokens. It takes the place of the price of an agent.
+/// A model with the price of its tokens, which replaces the price of its agent.
 ///
-/// Use it where an agent asks several models, as in a [`Fallback`](super::Fallback): the cost of a run then has the
-/// price of each model that was asked, also if its answer broke off.
+/// Use it where an agent asks several models, as in a [`Fallback`](super::Fallback). The cost of a run then
+/// has the price of each model that was asked, also for broken answers.
 ///
 /// ```
 /// use toolkit_ai::llm::model::{Fallback, Priced};

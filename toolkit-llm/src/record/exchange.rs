@@ -1,4 +1,4 @@
-//! One recorded model call: a request and its answer.
+//! One recorded model call.
 
 use super::secrets::Secrets;
 use crate::message::{Message, ModelResponse, store_details};
@@ -10,10 +10,10 @@ use std::fmt::Display;
 use std::path::Path;
 use toolkit_core::schema::schema_hash;
 
-/// One line of a recording file: a request to a model and its answer.
+/// One line of a recording: a request and its answer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Exchange {
-    /// The digest of `request`, for comparing recordings by hand. `Replay` does not read it.
+    /// The digest of `request`, to compare recordings by hand. `Replay` does not read it.
     #[serde(default)]
     pub(super) fingerprint: String,
     pub(super) model: String,
@@ -21,8 +21,7 @@ pub(super) struct Exchange {
     pub(super) answer: RecordedAnswer,
 }
 
-/// A recorded answer: a complete response, the deltas of a stream, or an error. A stream that broke off has
-/// deltas and an error.
+/// A complete response, the deltas of a stream, or an error. A broken stream has deltas and an error.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct RecordedAnswer {
@@ -34,14 +33,13 @@ pub(super) struct RecordedAnswer {
     pub(super) error: Option<ModelError>,
 }
 
-/// Returns the error of a recording file that cannot be used.
 pub(super) fn unusable(path: &Path, reason: impl Display) -> ModelError {
     let text = format!("the recording `{}` cannot be used: {reason}", path.display());
     ModelError::new(ModelErrorKind::Other, text)
 }
 
-/// Returns the JSON to record for a request: instructions, messages, tools and options, with secrets
-/// replaced. The provider's own JSON of messages and the durations of tool results are left out.
+/// Returns the JSON of a request to record, without secrets. The provider's own JSON of messages and the
+/// durations of results are left out.
 pub(super) fn recorded(request: &ModelRequest, secrets: &Secrets) -> serde_json::Result<Value> {
     let messages: Vec<Value> = request.messages.iter().map(message).collect::<Result<_, _>>()?;
     let mut tools = Map::new();
@@ -83,7 +81,7 @@ fn message(message: &Message) -> serde_json::Result<Value> {
     Ok(json)
 }
 
-/// Returns the digest of a recorded request, used to find the answer in a recording.
+/// Returns the digest of a request, which finds its answer in a recording.
 pub(super) fn fingerprint(request: &Value) -> String {
     schema_hash(request).chars().take(16).collect()
 }

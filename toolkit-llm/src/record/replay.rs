@@ -15,14 +15,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use toolkit_core::schema::SchemaLoss;
 
-/// A model that replays the answers recorded by a [`Recorder`](crate::record::Recorder), without a network.
+/// A model that replays the answers of a [`Recorder`](crate::record::Recorder), without a network.
 ///
-/// Each recorded answer is returned once, for a request equal to its recorded request. The order of requests
-/// does not matter, so several agents may use one replay at the same time. Clones share the answers that are
-/// not used yet.
+/// Each recorded answer is returned once, for a request equal to the recorded one. The order does not matter,
+/// so several agents may use one replay at the same time. Clones share the unused answers.
 ///
-/// Any other request fails. The error compares its instructions, messages, tools and options with the first
-/// recorded request that is not used yet.
+/// Any other request fails. The error compares it with the first unused request.
 ///
 /// ```no_run
 /// use toolkit_ai::llm::ChatModel;
@@ -58,7 +56,7 @@ impl Replay {
             }
             let mut exchange: Exchange = serde_json::from_str(text)
                 .map_err(|error| unusable(&path, format_args!("line {line}: {error}")))?;
-            // The digest is computed again, because the recorded request may have been edited by hand.
+            // The recorded request may have been edited by hand.
             exchange.fingerprint = fingerprint(&exchange.request);
             entries.push_back((line, exchange));
         }
@@ -67,23 +65,22 @@ impl Replay {
         Ok(Self { path, model, lenient: false, secrets, remaining: Arc::new(Mutex::new(entries)) })
     }
 
-    /// Answers each unrecorded request with the first recorded answer that is not used yet, instead of an
-    /// error.
+    /// Answers each unrecorded request with the first unused answer, instead of an error.
     #[must_use]
     pub fn lenient(mut self) -> Self {
         self.lenient = true;
         self
     }
 
-    /// Adds a secret to replace in requests, so that they match the recording. The recorder must have
-    /// [replaced](crate::record::Recorder::with_secret) the same secret.
+    /// Adds a secret that the recorder has [replaced](crate::record::Recorder::with_secret), to replace it in
+    /// requests, too.
     #[must_use]
     pub fn with_secret(mut self, secret: impl Into<String>) -> Self {
         self.secrets.add(secret.into(), "secret");
         self
     }
 
-    /// Returns the number of recorded answers that are not used yet.
+    /// Returns the number of unused answers.
     #[must_use]
     pub fn remaining(&self) -> usize {
         lock(&self.remaining).len()
@@ -127,8 +124,8 @@ impl ChatModel for Replay {
         stream_of(self.next(&request)?)
     }
 
-    /// Reports a loss if no recorded request contains this output format. The agent then chooses the same
-    /// answer mode as during the recording.
+    /// Reports a loss if no recorded request has this output format. The agent then chooses the recorded
+    /// answer mode.
     fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
         let entries = lock(&self.remaining);
         if entries.is_empty() {
@@ -146,7 +143,6 @@ impl ChatModel for Replay {
     }
 }
 
-/// Returns the recorded answer as a stream.
 fn stream_of(answer: RecordedAnswer) -> Result<ModelStream, ModelError> {
     let RecordedAnswer { response, deltas, error } = answer;
     match (response, deltas, error) {

@@ -33,7 +33,7 @@ impl RequestCodec for Anthropic {
     }
 
     fn parse_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {
-        // If the field is missing, the service's default applies: the model decides.
+        // By default, the model decides.
         let choice = match request.get(CHOICE) {
             None | Some(Value::Null) => return Ok(ToolConfig::default()),
             Some(choice) => choice,
@@ -55,8 +55,7 @@ impl RequestCodec for Anthropic {
         Ok(wanted)
     }
 
-    /// Parses the results in a message, a block, or a list of messages or blocks. If the payload also
-    /// contains the call of a result, the result gets the tool name from the call.
+    /// Parses results in messages or blocks. The tool name comes from the call, if the payload contains it.
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
         let items = listed(payload, "a message with results, a result, or a list of them")?;
         let mut results = Vec::new();
@@ -89,9 +88,9 @@ impl RequestCodec for Anthropic {
     }
 }
 
-/// Returns whether the service defines the tool, such as `web_search_20250305` or `bash_20250124`. Returns an error for
-/// a function in the format of another API, because the function would be lost if it were read as a tool of the
-/// service.
+/// Returns whether the service defines the tool, such as `web_search_20250305` or `bash_20250124`.
+///
+/// A function in the format of another API is an error, because it would be lost as a tool of the service.
 fn is_hosted(tool: &Value, path: &str) -> Result<bool, WireError> {
     match tool.get("type") {
         None | Some(Value::Null) => Ok(false),
@@ -104,15 +103,14 @@ fn is_hosted(tool: &Value, path: &str) -> Result<bool, WireError> {
     }
 }
 
-/// Returns the content blocks of the message `item`, each with its path. If `item` itself is a block, it is
-/// returned.
+/// Returns the content blocks of the message or block `item`, each with its path.
 fn listed_blocks(item: &Value, path: String) -> Result<Vec<(String, &Value)>, WireError> {
     if is_block(item) {
         return Ok(vec![(path, item)]);
     }
     match item.get("role").and_then(Value::as_str) {
         Some("user" | "assistant" | "system") => {}
-        // A message with another role may contain results in the format of another API. They would be lost.
+        // A message with another role may contain results in the format of another API.
         _ => return Err(WireError::new(field(&path, "role"), "`user`, which marks messages with results")),
     }
     Ok(elements(list(item, "content"), &field(&path, "content")).collect())
@@ -129,7 +127,7 @@ fn parse_outcome(block: &Value, path: &str) -> Result<Result<ToolOutput, ToolErr
     Ok(if is_error { Err(ToolError::new(ErrorKind::Failed, output.to_text())) } else { Ok(output) })
 }
 
-/// Parses a content block into a [`Content`]. A block of an unknown type is kept as JSON.
+/// Parses a content block. An unknown type is kept as JSON.
 fn content(block: &Value) -> Content {
     known_content(block).unwrap_or_else(|| json_content(block))
 }
@@ -151,7 +149,7 @@ fn plain_text(block: &Value) -> Option<&str> {
     if text(source, "type") == "text" { source.get("data")?.as_str() } else { None }
 }
 
-/// Parses a media item. The API states no media type for a URL, so an item with a URL gets the media type `behind_url`.
+/// Parses a media item. The API states no media type for a URL, so it gets `behind_url`.
 fn media(block: &Value, behind_url: &str) -> Option<Media> {
     let source = block.get("source")?;
     let text = |name: &str| source.get(name).and_then(Value::as_str).map(ToOwned::to_owned);

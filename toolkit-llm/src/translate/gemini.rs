@@ -15,13 +15,13 @@ use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::WireNames;
 
 impl RequestCodec for Gemini {
-    /// Parses the functions of an entry, which may also contain tools run by the service itself.
+    /// Parses the functions of an entry, which may also contain tools of the service.
     fn parse_tool(&self, tool: &Value, path: &str, found: &mut RequestTools) -> Result<(), WireError> {
         let fields = object(tool, path, "a tool with `function_declarations`")?;
         if let Some(name) =
             ["type", "function", "input_schema"].into_iter().find(|name| fields.contains_key(*name))
         {
-            // The tool would be lost if it were read as a tool of the service.
+            // It would be lost as a tool of the service.
             return Err(WireError::new(field(path, name), "no such field, which tools of other APIs have"));
         }
         // A function declaration may also stand alone.
@@ -118,8 +118,7 @@ fn unknown_mode(path: &str) -> WireError {
     WireError::new(field(path, "mode"), "`AUTO`, `ANY`, `NONE` or `VALIDATED`")
 }
 
-/// Parses the names in `allowedFunctionNames`. Returns `None` if the list is missing or empty, because both
-/// allow every tool.
+/// Parses `allowedFunctionNames`. A missing or an empty list allows every tool.
 fn parse_names(config: &Fields, path: &str, names: &WireNames) -> Result<Option<Vec<String>>, WireError> {
     let path = field(path, "allowedFunctionNames");
     let Some(list) = get(config, "allowedFunctionNames") else { return Ok(None) };

@@ -17,7 +17,7 @@ use toolkit_core::{ErrorKind, ToolError, ToolResult};
 impl WireResult<'_> {
     fn outcome(self) -> Result<ToolOutput, ToolError> {
         let response = get(self.0, "response");
-        // If the response has neither `output` nor `error`, the response itself is the output.
+        // Without `output` and `error`, the response itself is the output.
         let mut output = response;
         if let Some(Value::Object(fields)) = response {
             match (fields.get("output"), fields.get("error")) {
@@ -59,7 +59,7 @@ fn media(part: &Value) -> Option<Content> {
     Some(kind(Box::new(Media { media_type, data, name: text_of(fields, "displayName") })))
 }
 
-/// Parses the results in `payload`. The payload is a history, one message, or one part of a message.
+/// Parses the results in a history, message or part.
 pub(super) fn parse(payload: &Value) -> Result<Vec<ToolResult>, WireError> {
     let mut messages = Vec::new();
     for (path, item) in listed(payload, "a content, or a part with `functionResponse`")? {
@@ -74,7 +74,6 @@ pub(super) fn parse(payload: &Value) -> Result<Vec<ToolResult>, WireError> {
     Ok(results)
 }
 
-/// Returns the calls of a message, then its results.
 fn entries(parts: &[Value]) -> Vec<Entry<'_>> {
     let mut entries = Vec::new();
     for part in parts {
@@ -103,10 +102,10 @@ fn parts<'a>(item: &'a Value, path: &str) -> Result<&'a [Value], WireError> {
     }
 }
 
-/// Returns the results in a history, each with an id. Each element of `messages` has the calls and results of
-/// one message. If a result has no id, it gets the id of its call, which
-/// [`parse_calls`](crate::ApiFormat::parse_calls) generates if necessary. If no call matches, the result gets
-/// a new id.
+/// Returns the results, each with an id.
+///
+/// `messages` has the calls and results of each message. Without an id of its own, a result gets that of its
+/// call, as [`parse_calls`](crate::ApiFormat::parse_calls) generates it, or a new one.
 fn identified<'a>(messages: impl IntoIterator<Item = Vec<Entry<'a>>>) -> Vec<(&'a Value, CallId)> {
     let mut pairing = Pairing::default();
     let mut call_ids: Vec<CallId> = Vec::new();

@@ -1,4 +1,4 @@
-//! Reads the tools and the tool choice of requests of the two OpenAI APIs.
+//! Reads the tools and tool choices of OpenAI's two APIs.
 
 use super::tools::{flag, parse_format, parse_named, required};
 use crate::apis::openai::{CHOICE, Form, PARALLEL};
@@ -11,7 +11,6 @@ use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Media, MediaData};
 
-/// Parses the fields `tool_choice` and `parallel_tool_calls`.
 pub(super) fn parse_config(form: Form, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {
     let choice = request.get(CHOICE).unwrap_or(&Value::Null);
     let mut wanted = ToolConfig::from(form.parse_choice(choice, names)?);
@@ -20,7 +19,7 @@ pub(super) fn parse_config(form: Form, request: &Fields, names: &WireNames) -> R
     Ok(wanted)
 }
 
-/// Returns whether the provider defines the tool. Its type is then neither `function` nor `custom`.
+/// Returns whether the type is neither `function` nor `custom`, so that the provider defines the tool.
 pub(super) fn is_hosted(tool: &Value) -> bool {
     match tool.get("type") {
         Some(Value::String(kind)) => !matches!(kind.as_str(), "function" | "custom"),
@@ -29,8 +28,7 @@ pub(super) fn is_hosted(tool: &Value) -> bool {
 }
 
 impl Form {
-    /// Parses the definition of a tool run by the program. Also returns the fields of the tool and their
-    /// path.
+    /// Parses the definition of a program's tool. Also returns its fields and their path.
     pub(super) fn parse_tool<'a>(
         self,
         tool: &'a Value,
@@ -73,7 +71,7 @@ impl Form {
             },
             (_, "function" | "custom") => self.parse_name(choice, CHOICE, names).map(ToolChoice::Tool),
             (_, "allowed_tools") => self.parse_allowed(choice, names),
-            // This is the choice of a tool defined by the provider, such as its web search.
+            // The choice of a tool defined by the provider, such as its web search.
             (Value::Object(_), kind) if self.is_hosted_choice(kind) => Ok(ToolChoice::Required),
             (Value::Object(_), _) => {
                 Err(WireError::new(field(CHOICE, "type"), "`function`, `custom` or `allowed_tools`"))
@@ -82,14 +80,13 @@ impl Form {
         }
     }
 
-    /// Returns whether a tool choice of this type names a tool defined by the provider. The modes and types
-    /// in the tool choices of other APIs do not name such tools.
+    /// Returns whether a choice of this type names the provider's tool. Modes and types of other APIs do not.
     fn is_hosted_choice(self, kind: &str) -> bool {
         let foreign = ["", "any", "auto", "none", "required", "tool", "function", "custom"];
         self == Self::Flat && !foreign.contains(&kind)
     }
 
-    /// Returns the object with the mode and the allowed tools of a tool choice, and the path of this object.
+    /// Returns the object with the mode and the allowed tools, and its path.
     fn allowed(self, choice: &Value) -> (&Value, String) {
         match self {
             Self::Nested => {
@@ -99,7 +96,6 @@ impl Form {
         }
     }
 
-    /// Returns the names of the custom tools among the tools of a tool choice.
     fn custom(self, choice: &Value, names: &WireNames) -> BTreeSet<String> {
         let (allowed, _) = self.allowed(choice);
         let mut custom = BTreeSet::new();
@@ -131,8 +127,7 @@ impl Form {
         Ok(ToolChoice::Allowed { names: allowed, required })
     }
 
-    /// Returns the name of a tool in a tool choice. The name is in the field `function`, or in `custom` for a custom
-    /// tool.
+    /// Returns the name of a tool in a tool choice: in the field `function`, or `custom` for a custom tool.
     fn parse_name(self, tool: &Value, path: &str, names: &WireNames) -> Result<String, WireError> {
         let kind = if text(tool, "type") == "custom" { "custom" } else { "function" };
         let (named, path) = match self {
@@ -143,8 +138,8 @@ impl Form {
     }
 }
 
-/// Creates a media item from a URL. A `data:` URL contains the bytes and the media type. If the URL is of
-/// another kind, the media type is `otherwise`.
+/// Creates a media item from a URL. A `data:` URL contains bytes and media type; any other gets the type
+/// `otherwise`.
 pub(super) fn media(address: &str, otherwise: &str) -> Media {
     if let Some(inline) = address.strip_prefix("data:")
         && let Some((media_type, data)) = inline.split_once(";base64,")

@@ -19,10 +19,9 @@ use toolkit_core::output::{Content, ToolOutput};
 use toolkit_core::{ErrorKind, ToolError, ToolResult};
 
 impl RequestCodec for OpenAiResponses {
-    /// Parses a tool, or all tools of a namespace.
+    /// Parses a tool, or all tools of a namespace, also in the nested form of Chat Completions.
     ///
-    /// A function in a namespace keeps the name written there, because calls use this name. The nested form
-    /// of Chat Completions is accepted too.
+    /// A function in a namespace keeps the name written there, because calls use it.
     fn parse_tool(&self, tool: &Value, path: &str, found: &mut RequestTools) -> Result<(), WireError> {
         let fields = object(tool, path, "a tool")?;
         if kind(fields) != Some(NAMESPACE) {
@@ -68,8 +67,7 @@ impl RequestCodec for OpenAiResponses {
         openai::parse_config(Form::Flat, request, names)
     }
 
-    /// Parses the results in a list of items, or a single result. The tool names are taken from the calls in
-    /// the list.
+    /// Parses the results in items. Tool names come from the calls among them.
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
         let items = listed(payload, "an item or a list of items")?;
         let mut names: HashMap<&str, &str> = HashMap::new();
@@ -94,7 +92,6 @@ impl RequestCodec for OpenAiResponses {
     }
 }
 
-/// Parses one tool of the program.
 fn parse_tool(tool: &Value, path: &str) -> Result<ToolDefinition, WireError> {
     let (mut definition, fields, path) = Form::Flat.parse_tool(tool, path)?;
     let schema = optional(fields, &path, "output_schema", "a JSON Schema object", Value::as_object)?;
@@ -133,8 +130,7 @@ fn parse_result(item: &Value, path: &str, names: &HashMap<&str, &str>) -> Result
     Ok(store_received(&OpenAiResponses, result, item))
 }
 
-/// Parses one element of a list of contents. Unknown elements and references to uploaded files are stored as
-/// JSON.
+/// Parses a content. Unknown elements and references to uploaded files are kept as JSON.
 fn parse_part(part: &Value) -> Content {
     parse_known_part(part).unwrap_or_else(|| json_content(part))
 }
@@ -154,8 +150,8 @@ fn parse_known_part(part: &Value) -> Option<Content> {
     }
 }
 
-/// Reads the result of a tool that the provider defines and the program runs. Returns the outcome, and the extras needed
-/// to write the result again.
+/// Reads the result of a provider's tool that the program runs: the outcome, and the extras needed to write
+/// it again.
 fn read_client(client: &CallKind, item: &Value) -> (Result<ToolOutput, ToolError>, Fields) {
     let mut extras = Fields::from_iter([("type".to_owned(), client.call.into())]);
     copy(item.as_object().unwrap_or(&Fields::new()), &mut extras, &["caller", "max_output_length"]);
@@ -187,7 +183,6 @@ fn client_outcome(item: &Value) -> Result<ToolOutput, ToolError> {
     })
 }
 
-/// Returns the JSON in a field, or an empty list if the field is missing.
 fn json_field(item: &Value, name: &str) -> Content {
     json_content(item.get(name).unwrap_or(&Value::Array(Vec::new())))
 }

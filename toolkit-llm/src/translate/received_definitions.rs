@@ -1,7 +1,7 @@
-//! Fields of received definitions and tool choices that exist in only one API. They are stored when they are read.
+//! Fields of received definitions and tool choices that exist in only one API, stored when they are read.
 //!
-//! Such fields are found by comparison: the received JSON is parsed and written again, and the fields missing
-//! afterwards are stored. This needs no list of fields that would have to follow the provider's reference.
+//! The received JSON is parsed and written again, and the fields missing afterwards are stored. This needs no
+//! list of fields that follows the provider's reference.
 
 use super::RequestCodec;
 use crate::definitions::declaration::{DefinitionEncoder, Spelling};
@@ -11,19 +11,19 @@ use serde_json::{Value, json};
 use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::WireNames;
 
-/// The fields with schemas. Schemas are not compared, because the dialects convert them.
+/// The fields with schemas. They are not compared, because the dialects convert them.
 const SCHEMAS: [&str; 6] =
     ["parameters", "input_schema", "parametersJsonSchema", "response", "responseJsonSchema", "output_schema"];
 
-/// Stores the fields of the received definition `tool` that [`ToolDefinition`] cannot express. They are stored in
-/// `meta`, under the name of the format.
+/// Stores the fields of `tool` that [`ToolDefinition`] cannot express in `meta`, under the name of the
+/// format.
 pub(super) fn store_unknown_fields(codec: &dyn RequestCodec, definition: &mut ToolDefinition, tool: &Fields) {
     let facts = codec.facts();
     let strict = definition.metadata.strict == Some(true);
     let names = WireNames::default();
     let dialect = facts.tools.dialect(strict, false);
     let how = Spelling { names: &names, strict, dialect, outputs: false, parameters: &names };
-    // The schemas are not compared, so the codec need not convert them.
+    // Not compared, so the codec need not convert the schemas.
     let no_parameters = json!({"type": "object", "properties": {}});
     let mut plain =
         ToolDefinition::new(definition.name.clone(), definition.description.as_str(), no_parameters);
@@ -38,11 +38,9 @@ pub(super) fn store_unknown_fields(codec: &dyn RequestCodec, definition: &mut To
     }
 }
 
-/// Returns the fields of `received` that `written` lacks. If both have an object in the same field, the
-/// fields of the two objects are compared.
+/// Returns the fields of `received` that `written` lacks, also inside of objects that both have.
 ///
-/// The fields named in `opaque` are not compared. The function `is_other` returns whether a received value
-/// differs in meaning from the written value.
+/// The fields in `opaque` are not compared. `is_other` returns whether a received value differs in meaning.
 pub(super) fn difference(
     received: &Fields,
     written: &Fields,

@@ -1,4 +1,4 @@
-//! Results that were read from a request. They keep their JSON, and are written in the same form for the same API.
+//! Results that were read from a request, and are written in the same form for the same API.
 
 use super::{RequestCodec, RequestFormat, ResultForm};
 use crate::codec::Codec;
@@ -11,12 +11,11 @@ use toolkit_core::call::ProviderExtras;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::ToolOutput;
 
-/// The provider extra with the JSON of a received result. The extras of a result also contain the extras of its call,
-/// so the JSON has a field of its own.
+/// The provider extra with the JSON of a received result. A field of its own, because the extras also contain
+/// those of the call.
 pub(crate) const RECEIVED: &str = "tool_result";
 
-/// Returns the messages in `payload`, each with its path. `payload` is a list of messages or a single
-/// message.
+/// Returns the messages in a list or a single message, each with its path.
 pub(super) fn listed<'a>(payload: &'a Value, expected: &str) -> Result<Vec<(String, &'a Value)>, WireError> {
     match payload {
         Value::Array(items) => Ok(elements(items, "").collect()),
@@ -25,7 +24,7 @@ pub(super) fn listed<'a>(payload: &'a Value, expected: &str) -> Result<Vec<(Stri
     }
 }
 
-/// Stores the JSON of a received result, unless the codec writes the result in the same form.
+/// Stores the JSON of a received result, unless the codec writes it the same.
 pub(super) fn store_received(codec: &dyn RequestCodec, result: ToolResult, received: &Value) -> ToolResult {
     let ids = [result.call_id.as_str().to_owned()];
     let mut messages = codec.encode_results(slice::from_ref(&result), &ids, &WireNames::default());
@@ -40,7 +39,6 @@ pub(super) fn store_received(codec: &dyn RequestCodec, result: ToolResult, recei
     result.with_extras(ProviderExtras::new(api, extras))
 }
 
-/// Returns the results in encoded messages, in their order.
 fn results(form: ResultForm, messages: &mut [Value]) -> Vec<&mut Value> {
     let mut results = Vec::new();
     for message in messages {
@@ -55,8 +53,8 @@ fn results(form: ResultForm, messages: &mut [Value]) -> Vec<&mut Value> {
     results
 }
 
-/// Encodes results with `encode`. A received result is then replaced by its JSON, with the ids and names of the new
-/// request.
+/// Encodes results with `encode`. Received results are then replaced by their JSON, with the new ids and
+/// names.
 pub(crate) fn encode_received_results(
     codec: &dyn Codec,
     generation: Option<u32>,
@@ -69,7 +67,7 @@ pub(crate) fn encode_received_results(
     if received.iter().all(Option::is_none) {
         return encode(results);
     }
-    // The media items are in the received JSON, and must not follow in another message.
+    // The received JSON has the media items, so they must not follow in another message.
     let mut plain = results.to_vec();
     for (result, received) in plain.iter_mut().zip(&received) {
         if received.is_some() {
@@ -86,8 +84,8 @@ pub(crate) fn encode_received_results(
     messages
 }
 
-/// Returns the JSON of a received result. Returns `None` for other results, after a change of the outcome, and if models
-/// of this generation do not accept media items in results.
+/// Returns the JSON of a received result, unless its outcome was changed, or this generation does not accept
+/// media items in results.
 fn received<'a>(
     codec: &dyn RequestCodec,
     generation: Option<u32>,
@@ -104,7 +102,7 @@ fn received<'a>(
     }
 }
 
-/// Returns the JSON of a received result with the fields `own` of `written`, which are JSON pointers.
+/// Returns the received JSON with the fields at the pointers `own` of `written`.
 fn with_own(mut received: Value, written: &Value, own: &[&str]) -> Value {
     for pointer in own {
         let Some((parent, name)) = pointer.rsplit_once('/') else { continue };

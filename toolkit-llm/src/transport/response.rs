@@ -10,12 +10,12 @@ use serde_json::Value;
 /// Parses the complete body of a response.
 ///
 /// # Errors
-/// [`ModelError`] if the body is not a response in this format, reports a failure, or has no content.
+/// [`ModelError`] if the body is not of this format, reports a failure, or has no content.
 pub fn parse_response(format: ApiFormat, body: &Value) -> Result<ModelResponse, ModelError> {
     read_response(format, body, None)
 }
 
-/// Parses the complete body of a response. If `state` is set, the provider has stored the response.
+/// Parses a complete body. With `state`, the provider has stored the response.
 pub(super) fn read_response(
     format: ApiFormat,
     body: &Value,
@@ -30,8 +30,7 @@ pub(super) fn read_response(
     }
 }
 
-/// Returns the response for a prompt or an answer that the provider blocked. Such a response has no content,
-/// so its codec reports an error.
+/// Returns the response for a blocked prompt or answer, whose codec reports an error.
 pub(super) fn blocked(error: &WireError, format: ApiFormat, body: &Value) -> Option<ModelResponse> {
     if !error.is_blocked() {
         return None;
@@ -40,19 +39,19 @@ pub(super) fn blocked(error: &WireError, format: ApiFormat, body: &Value) -> Opt
     Some(response.with_usage(format.parse_usage(body)).answered_by(body))
 }
 
-/// Returns whether a refusal explains the text rather than being its end.
+/// Returns whether a refusal explains the text.
 pub(super) fn is_beside_text(format: ApiFormat, text: &str) -> bool {
     !text.is_empty() && format.request_facts(Server::Own).answers.explains_refusals
 }
 
-/// Converts a response. If `state` is set, the provider has stored the response.
+/// Converts a response. With `state`, the provider has stored it.
 pub(super) fn model_response(
     format: ApiFormat,
     response: Response,
     state: Option<&ServerState>,
 ) -> Result<ModelResponse, ModelError> {
     let Response { text, reasoning, refusal, calls, hosted, mut finish, usage, native, id, .. } = response;
-    // OpenAI reports a refusal in a field of the message, with the finish reason of a complete answer.
+    // OpenAI reports a refusal in a field, with the finish reason of a complete answer.
     if !refusal.is_empty() && finish == FinishReason::Stop {
         finish = FinishReason::Refused;
     }
@@ -80,7 +79,6 @@ pub(super) fn model_response(
 }
 
 impl ModelResponse {
-    /// Sets the name of the model from the body of the response.
     pub(super) fn answered_by(mut self, body: &Value) -> Self {
         self.model.clear();
         for field in ["model", "modelVersion"] {

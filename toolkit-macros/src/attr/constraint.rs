@@ -15,13 +15,13 @@ use syn::{
 const FORMATS: &[&str] =
     &["date", "time", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uuid"];
 
-/// The constraints of a parameter, or of the items of a list parameter.
+/// The constraints of a parameter, or of the items of a list.
 #[derive(Default)]
 pub(crate) struct Constraints {
-    /// Generated statements that call methods of the runtime's type `Constraints`.
+    /// Generated statements that call methods of the runtime's `Constraints`.
     pub(crate) calls: TokenStream,
-    /// The names of runtime functions that assert that a type supports the constraints, such as `is_number`. Each name
-    /// has the source location of its constraint.
+    /// The runtime functions that assert that a type supports the constraints, such as `is_number`, each
+    /// at its constraint.
     assertions: Vec<Ident>,
     items: Option<Box<Self>>,
     range: (Option<f64>, Option<f64>),
@@ -38,7 +38,7 @@ impl Constraints {
         self.calls.is_empty()
     }
 
-    /// Parses the value of the argument called `key`. Returns `false` if `key` is not the name of a constraint.
+    /// Parses the value of the argument called `key`. Returns `false` if it is no constraint.
     pub(crate) fn parse(
         &mut self,
         key: &Ident,
@@ -168,7 +168,6 @@ impl Constraints {
         Ok(())
     }
 
-    /// Parses a constraint of the items of a list.
     fn parse_item(&mut self, key: &Ident, input: ParseStream<'_>, diag: &mut Diag) -> syn::Result<()> {
         if !self.parse(key, input, diag)? {
             return Err(unknown_argument("items", key, Self::KNOWN));
@@ -201,9 +200,7 @@ impl Constraints {
         }
     }
 
-    /// Generates compile-time assertions that the type `ty` supports the constraints.
-    ///
-    /// `generics` are the generic parameters that `ty` may use.
+    /// Generates compile-time assertions that `ty` supports the constraints.
     pub(crate) fn assertions(&self, ty: &TokenStream, generics: &Generics) -> Vec<TokenStream> {
         let (impl_generics, _, where_clause) = generics.split_for_impl();
         let mut assertions = Vec::new();
@@ -213,7 +210,7 @@ impl Constraints {
                 assertions.push(quote!(const _: #assertion));
                 continue;
             }
-            // A constant cannot be generic, but a function inside the constant can.
+            // A constant cannot be generic, but a function inside it can.
             assertions.push(quote! {
                 const _: () = {
                     fn __assertion #impl_generics() #where_clause { let _: #assertion }
@@ -236,7 +233,7 @@ impl Constraints {
     }
 }
 
-/// Returns the value of a number literal, which may have a minus sign. Returns `None` for other expressions.
+/// Returns the value of a number literal, perhaps with a minus sign.
 fn number(expr: &Expr) -> Option<f64> {
     match ungrouped(expr) {
         Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => number.base10_digits().parse().ok(),
@@ -246,8 +243,7 @@ fn number(expr: &Expr) -> Option<f64> {
     }
 }
 
-/// Returns whether an integer literal is negative, together with the literal. Returns `None` for other expressions, and
-/// for a literal with a suffix.
+/// Returns an integer literal without a suffix, and whether it is negative.
 fn unsuffixed(expr: &Expr) -> Option<(bool, &LitInt)> {
     match ungrouped(expr) {
         Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) if number.suffix().is_empty() => {
@@ -260,8 +256,8 @@ fn unsuffixed(expr: &Expr) -> Option<(bool, &LitInt)> {
     }
 }
 
-/// Adds a type suffix to integer literals if one of them is beyond the range of `i32`, because the compiler gives a literal
-/// without a suffix the type `i32`. Other lists stay unchanged.
+/// Adds a type suffix to all integer literals if one is beyond `i32`, the type of a literal without a
+/// suffix.
 fn wide<'e>(values: impl IntoIterator<Item = &'e Expr>) -> Vec<TokenStream> {
     let values: Vec<&Expr> = values.into_iter().collect();
     let literals: Vec<(bool, &LitInt)> =
@@ -281,7 +277,7 @@ fn wide<'e>(values: impl IntoIterator<Item = &'e Expr>) -> Vec<TokenStream> {
     suffixed
 }
 
-/// Returns whether a literal is larger than `limit`. A negative literal may be larger by one.
+/// Returns whether a literal is larger than `limit`, or larger by more than one if it is negative.
 fn any_exceeds(literals: &[(bool, &LitInt)], limit: u64) -> bool {
     for (is_negative, literal) in literals {
         match literal.base10_parse::<u64>() {
@@ -292,7 +288,7 @@ fn any_exceeds(literals: &[(bool, &LitInt)], limit: u64) -> bool {
     false
 }
 
-/// Returns the number of items that a bound of `length` allows, and reports a bound that is no such number.
+/// Returns the number of items of a bound of `length`, or reports another bound.
 fn length_bound(bound: Option<&Expr>, excluded: u64, diag: &mut Diag) -> Option<u64> {
     let expr = bound?;
     let count = integer(expr).and_then(|count| count.checked_sub(excluded));

@@ -12,10 +12,9 @@ use syn::punctuated::Punctuated;
 use syn::token::{Brace, Paren};
 use syn::{Expr, ExprLit, Lit, LitBool, LitStr, Path, Token, parenthesized};
 
-/// Parses arguments that are separated by commas. Adds each key to `seen`, and calls `parse` to read the tokens after
-/// the key.
+/// Adds each key to `seen`, and lets `parse` read the tokens after it.
 ///
-/// After an error, parsing continues with the next argument, so all errors are reported.
+/// After an error, the next argument follows, so all errors are reported.
 pub(super) fn each_argument(
     tokens: TokenStream,
     seen: &mut Vec<Ident>,
@@ -39,7 +38,6 @@ pub(super) fn each_argument(
     }
 }
 
-/// Parses an argument up to its comma.
 fn one_argument(
     input: ParseStream<'_>,
     seen: &mut Vec<Ident>,
@@ -70,7 +68,7 @@ fn skip_argument(input: ParseStream<'_>) {
     }
 }
 
-/// Returns the error for an argument that the attribute does not have. The error suggests arguments from `known`.
+/// Returns the error for an unknown argument, with suggestions from `known`.
 pub(super) fn unknown_argument(attribute: &str, key: &Ident, known: &[&str]) -> syn::Error {
     let word = key.to_string();
     let hint = match advice(attribute, &word) {
@@ -94,7 +92,7 @@ pub(super) fn string(input: ParseStream<'_>) -> syn::Result<LitStr> {
     input.parse().map_err(|error: syn::Error| syn::Error::new(error.span(), expected))
 }
 
-/// Parses `= expr`. The expression may be a string literal, a constant or a macro such as `concat!`.
+/// Parses `= expr`, such as a string literal, a constant or `concat!`.
 pub(super) fn text(input: ParseStream<'_>) -> syn::Result<Expr> {
     one_text(value(input)?)
 }
@@ -108,7 +106,7 @@ fn one_text(expr: Expr) -> syn::Result<Expr> {
     }
 }
 
-/// Returns the value of a string literal, or `None` for any other expression.
+/// Returns the value of a string literal.
 pub(crate) fn only_string(expr: &Expr) -> Option<String> {
     match ungrouped(expr) {
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
@@ -116,7 +114,7 @@ pub(crate) fn only_string(expr: &Expr) -> Option<String> {
     }
 }
 
-/// Removes parentheses around an expression, and the invisible groups that other macros put around `$x:expr`.
+/// Removes parentheses, and the invisible groups that other macros put around `$x:expr`.
 pub(crate) fn ungrouped(expr: &Expr) -> &Expr {
     match expr {
         Expr::Group(group) => ungrouped(&group.expr),
@@ -143,7 +141,7 @@ pub(super) fn duration(input: ParseStream<'_>) -> syn::Result<Duration> {
     duration.ok_or_else(|| syn::Error::new_spanned(given, message))
 }
 
-/// Parses a duration. Returns [`Duration::MAX`] for `none`.
+/// Parses a duration, where `none` is [`Duration::MAX`].
 fn parse_duration(text: &str) -> Option<Duration> {
     if text == "none" {
         return Some(Duration::MAX);
@@ -161,7 +159,7 @@ fn parse_duration(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero())
 }
 
-/// Parses the value of a flag: `= true`, `= false`, or nothing. A flag without a value is `true`.
+/// Parses a flag: `= true`, `= false`, or nothing for `true`.
 pub(super) fn flag(input: ParseStream<'_>) -> syn::Result<bool> {
     if !input.peek(Token![=]) {
         return Ok(true);
@@ -189,7 +187,7 @@ pub(super) fn texts(input: ParseStream<'_>) -> syn::Result<Vec<Expr>> {
     texts.into_iter().map(one_text).collect()
 }
 
-/// Parses a list of expressions in the form `= [expr, expr]`.
+/// Parses `= [expr, expr]`.
 pub(super) fn list(input: ParseStream<'_>) -> syn::Result<Vec<Expr>> {
     match ungrouped(&value(input)?) {
         Expr::Array(array) => Ok(array.elems.iter().cloned().collect()),
@@ -197,7 +195,7 @@ pub(super) fn list(input: ParseStream<'_>) -> syn::Result<Vec<Expr>> {
     }
 }
 
-/// Parses named values in the form `(name = expr, name = expr)`.
+/// Parses `(name = expr, name = expr)`.
 pub(super) fn pairs(input: ParseStream<'_>, diag: &mut Diag) -> syn::Result<Vec<(Ident, Expr)>> {
     let list;
     parenthesized!(list in input);

@@ -10,8 +10,7 @@ pub(super) fn is_serde_or_schemars(attr: &Attribute) -> bool {
     attr.path().is_ident("serde") || attr.path().is_ident("schemars")
 }
 
-/// Returns `true` for `#[serde(default)]`, which needs a `Default` bound. Returns `false` for
-/// `#[serde(default = "path")]`, which needs none.
+/// Returns whether there is a `#[serde(default)]` without a path, which needs a `Default` bound.
 pub(super) fn has_serde_default(attrs: &[Attribute]) -> bool {
     serde_arguments(attrs).iter().any(|(name, value)| name.is_ident("default") && value.is_none())
 }
@@ -20,7 +19,6 @@ pub(super) fn is_flattened(attrs: &[Attribute]) -> bool {
     has_any(&serde_arguments(attrs), &["flatten"])
 }
 
-/// Returns whether one of the arguments has one of these names.
 pub(super) fn has_any(arguments: &[(Path, Option<Expr>)], names: &[&str]) -> bool {
     for (argument, _) in arguments {
         if names.iter().any(|name| argument.is_ident(name)) {
@@ -30,7 +28,7 @@ pub(super) fn has_any(arguments: &[(Path, Option<Expr>)], names: &[&str]) -> boo
     false
 }
 
-/// Returns all values given for one argument in `#[serde(…)]` attributes.
+/// Returns all values of one argument in `#[serde(…)]` attributes.
 pub(super) fn serde_values(attrs: &[Attribute], argument: &str) -> Vec<Expr> {
     let mut values = Vec::new();
     for (name, value) in serde_arguments(attrs) {
@@ -51,7 +49,7 @@ pub(super) fn attribute_arguments(
 ) -> Vec<(Path, Option<Expr>)> {
     let mut arguments = Vec::new();
     for attr in attrs.iter().filter(|attr| is_wanted(attr)) {
-        // Ignore errors here, because serde reports them.
+        // serde reports the errors.
         let _ = attr.parse_nested_meta(|meta| {
             let mut value = None;
             if meta.input.peek(Token![=]) {
@@ -68,11 +66,10 @@ pub(super) fn attribute_arguments(
     arguments
 }
 
-/// Returns the `Default` bounds that serde infers from `default`. The macro adds them, because schemars does not infer
-/// them.
+/// Returns the `Default` bounds that serde infers from `default`, and schemars does not.
 ///
-/// `#[serde(default)]` on the type adds a bound for the type. On a field, it adds bounds for the type parameters in the
-/// type of the field.
+/// On the type, `#[serde(default)]` adds a bound for the type, on a field for the type parameters in the
+/// field's type.
 pub(super) fn default_bounds<'a>(
     this: &TokenStream,
     generics: &Generics,
@@ -97,11 +94,11 @@ pub(super) fn default_bounds<'a>(
     bounds
 }
 
-/// Generates functions that let `#[serde(default)]` on a struct work for its mirror, the hidden copy with derives.
+/// Generates functions that let `#[serde(default)]` on a struct work for its mirror.
 ///
-/// The derive of `JsonSchema` reads the fields of `Self::default()`. Only the struct implements `Default`, so the
-/// mirror has an inherent function `default` that returns the struct. The derive of `Deserialize` requires that the
-/// mirror implements `Default`, but calls only the implementation of the struct.
+/// The derive of `JsonSchema` reads the fields of `Self::default()`. Only the struct implements `Default`,
+/// so the mirror has an inherent function `default` that returns the struct. The derive of `Deserialize`
+/// requires that the mirror implements `Default`, but calls only the struct's.
 pub(super) fn struct_default(this: &TokenStream, generics: &Generics) -> TokenStream {
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     quote! {
@@ -122,7 +119,7 @@ pub(super) fn struct_default(this: &TokenStream, generics: &Generics) -> TokenSt
     }
 }
 
-/// Reports helper attributes that have no effect on an item. `item` describes the item in the error message.
+/// Reports helper attributes without effect on an item, which the message calls `item`.
 pub(super) fn refuse_helpers(attrs: &[Attribute], helpers: &[&str], item: &str, diag: &mut Diag) {
     for attr in attrs {
         if let Some(helper) = helpers.iter().find(|helper| attr.path().is_ident(helper)) {

@@ -1,4 +1,4 @@
-//! The fields of a mirror, the hidden copy of a type with derives.
+//! The fields of a mirror.
 
 use super::attributes::{
     attribute_arguments, has_any, is_serde_or_schemars, refuse_helpers, serde_arguments, serde_values,
@@ -15,20 +15,18 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Attribute, Field, Fields, Generics, parse_quote};
 
-/// A type with `derive(ToolParams)`, whose fields are translated for its mirror.
 pub(super) struct Owner<'a> {
     pub(super) this: &'a TokenStream,
     pub(super) docs: &'a Docs,
-    /// `true` if the type is a struct with `#[serde(default)]`.
+    /// Whether the type is a struct with `#[serde(default)]`.
     pub(super) has_default: bool,
-    /// `true` if undocumented fields are errors.
     pub(super) strict_docs: bool,
-    /// The generic parameters of the type, with their bounds.
     pub(super) generics: &'a Generics,
 }
 
-/// Translates `#[param(…)]` and comments of a field into attributes of serde and schemars. Returns whether the
-/// field has a description.
+/// Translates `#[param(…)]` and comments of a field into attributes of serde and schemars.
+///
+/// Returns whether the field has a description.
 pub(super) fn mirror_field(
     field: &mut Field,
     owner: &Owner<'_>,
@@ -85,7 +83,7 @@ pub(super) fn mirror_field(
 
 /// Reports a name that two fields have: serde fills only the first of them.
 ///
-/// `is_renamed` is `true` if a rule renames all fields. Fields without a name of their own are not compared then.
+/// If a rule renames all fields, only those with a name of their own are compared.
 pub(super) fn check_names_differ(fields: &Fields, is_renamed: bool, diag: &mut Diag) {
     let mut taken: HashMap<String, String> = HashMap::new();
     for field in fields {
@@ -103,7 +101,7 @@ pub(super) fn check_names_differ(fields: &Fields, is_renamed: bool, diag: &mut D
     }
 }
 
-/// Returns the name and the aliases of a field, as far as they are known here, with their places.
+/// Returns the name and the aliases of a field that are known here.
 fn given_names(field: &Field, ident: &Ident, is_renamed: bool) -> Vec<(String, Span)> {
     const NAMELESS: &[&str] = &["flatten", "skip", "skip_deserializing"];
     let arguments = serde_arguments(&field.attrs);
@@ -122,7 +120,6 @@ fn given_names(field: &Field, ident: &Ident, is_renamed: bool) -> Vec<(String, S
     names
 }
 
-/// Reports settings that have no effect on the field.
 fn check_effects(attr: &ParamAttr, field: &Field, diag: &mut Diag) {
     if has_any(&serde_arguments(&field.attrs), &["skip", "skip_deserializing"])
         && let Some(key) = attr.given(|key| key != "default")
@@ -162,12 +159,11 @@ fn describe_field(
     is_described
 }
 
-/// Generates an expression for the default of a field as JSON. Also returns the generic parameters that the
-/// expression needs.
+/// Generates an expression for the default of a field as JSON, with the generic parameters that it needs.
 ///
-/// The default is set by `#[param]` on the field, by serde's `default` on the field, or by serde's `default`
-/// on the type. Returns `None` if the field has no default, and if an attribute decides how the default is
-/// serialized: schemars then shows the default, or leaves it out.
+/// The default comes from `#[param]` on the field, or from serde's `default` on the field or the type.
+/// Returns `None` without a default, or if an attribute decides how it is serialized, and so whether
+/// schemars shows it.
 fn shown_default(field: &Field, attr: &ParamAttr, owner: &Owner<'_>) -> Option<(TokenStream, Generics)> {
     const DECISIVE: &[&str] = &[
         "flatten",
@@ -214,15 +210,14 @@ fn shown_default(field: &Field, attr: &ParamAttr, owner: &Owner<'_>) -> Option<(
     Some((json, generics))
 }
 
-/// Adds the bound `Default` for a type.
 fn require_default(generics: &mut Generics, ty: &impl ToTokens) {
-    // Without generic parameters, the compiler would report the bound a second time.
+    // Without generic parameters, the compiler would report the bound twice.
     if !generics.params.is_empty() {
         generics.make_where_clause().predicates.push(parse_quote!(#ty: ::core::default::Default));
     }
 }
 
-/// Returns `true` if serde and schemars use the type of the field itself. Attributes such as `with` replace the type.
+/// Returns whether serde and schemars use the type of the field, and not an attribute such as `with`.
 pub(super) fn is_decoded_by_type(attrs: &[Attribute]) -> bool {
     const OTHERS: &[&str] =
         &["with", "schema_with", "serialize_with", "deserialize_with", "skip", "skip_deserializing"];

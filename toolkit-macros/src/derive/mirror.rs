@@ -1,4 +1,4 @@
-//! The steps that change a type into its mirror, the hidden copy with derives.
+//! The steps that change a type into its mirror.
 
 use super::attributes::{
     attribute_arguments, default_bounds, has_any, has_serde_default, is_flattened, is_serde_or_schemars,
@@ -24,7 +24,7 @@ use syn::{
 const UNSUPPORTED: &str =
     "`ToolParams` supports structs with named fields, structs around one value, and enums";
 
-/// A type on its way to become its mirror: [`read`](Self::read), then `translate_fields`, `write_attrs` and
+/// A type that becomes its mirror by [`read`](Self::read), `translate_fields`, `write_attrs` and
 /// `add_defaults`.
 pub(super) struct Mirror<'a> {
     pub(super) attrs: &'a mut Vec<Attribute>,
@@ -33,22 +33,20 @@ pub(super) struct Mirror<'a> {
     /// The fields of the struct, or of each variant.
     fields: Vec<&'a mut Fields>,
     pub(super) is_struct: bool,
-    /// `true` if a rule renames the fields of the struct, or those of any variant.
+    /// Whether a rule renames the fields of the struct or of any variant.
     is_renamed: bool,
-    /// `true` if a variant takes all other values.
+    /// Whether a variant takes all other values.
     has_other: bool,
     /// The functions, aliases and implementations beside the mirror.
     pub(super) helpers: Vec<TokenStream>,
-    /// The types of the fields that are checked to be legal in arguments.
+    /// The field types to be checked.
     checked: Vec<Type>,
-    /// `false` if the type of a field has no fixed size.
     pub(super) is_sized: bool,
-    /// `true` if every field has a description.
     pub(super) is_described: bool,
 }
 
 impl<'a> Mirror<'a> {
-    /// Returns the parts of a struct or an enum, with the variants already translated. Reports everything else.
+    /// Returns the parts of a struct or an enum, with translated variants, and reports everything else.
     pub(super) fn read(item: &'a mut Item, diag: &mut Diag) -> Option<Self> {
         match item {
             Item::Struct(item) => Some(Self::of_struct(item, diag)),
@@ -115,7 +113,6 @@ impl<'a> Mirror<'a> {
         }
     }
 
-    /// Returns the type itself, with its generic arguments.
     pub(super) fn this(&self) -> TokenStream {
         let ident = &self.ident;
         let (_, ty_generics, _) = self.generics.split_for_impl();
@@ -126,7 +123,7 @@ impl<'a> Mirror<'a> {
         self.fields.iter().flat_map(|fields| fields.iter())
     }
 
-    /// Reports names in the doc comment that no field has, and mistakes in its text.
+    /// Reports names in the doc comment that no field has, and mistakes in the text.
     pub(super) fn check_docs(&self, docs: &Docs, diag: &mut Diag) {
         let mut names = Vec::new();
         for field in self.all_fields() {
@@ -161,22 +158,21 @@ impl<'a> Mirror<'a> {
         }
     }
 
-    /// Writes the attributes of the mirror, in their order: the derives, then the attributes of the type for serde and
-    /// schemars, then those of the macro.
+    /// Writes the derives, the attributes of the type for serde and schemars, then those of the macro.
     pub(super) fn write_attrs(&mut self, owner: &Owner<'_>) {
         let mut given = mem::take(self.attrs);
         given.retain(is_serde_or_schemars);
         let description = owner.docs.description();
         let arguments = attribute_arguments(&given, is_serde_or_schemars);
         let is_described = description.is_some() || has_any(&arguments, &["description"]);
-        // The derive comes first, because its helper attributes may only follow it.
+        // Helper attributes may only follow their derive.
         self.attrs
             .push(parse_quote!(#[derive(__toolkit::serde::Deserialize, __toolkit::schemars::JsonSchema)]));
         if self.is_struct && !is_described && self.all_fields().any(|field| is_flattened(&field.attrs)) {
             self.attrs.push(parse_quote!(#[schemars(transform = __toolkit::remove_description)]));
         }
         self.attrs.extend(given);
-        // The type may set `crate` itself, for its other derives of serde and schemars.
+        // The type may set `crate` for its own derives of serde and schemars.
         for (name, path) in [("serde", "__toolkit::serde"), ("schemars", "__toolkit::schemars")] {
             let arguments = attribute_arguments(self.attrs, |attr| attr.path().is_ident(name));
             if !has_any(&arguments, &["crate"]) {
@@ -226,13 +222,14 @@ impl<'a> Mirror<'a> {
     }
 }
 
-/// Returns whether serde's attributes have an argument of this name.
 fn has_argument(attrs: &[Attribute], argument: &str) -> bool {
     has_any(&serde_arguments(attrs), &[argument])
 }
 
-/// Translates the comments and attributes of a variant for the mirror. `named` is `true` if values contain the name of
-/// their variant; `content` is the member with the data of a variant, for an adjacently tagged enum.
+/// Translates the comments and attributes of a variant.
+///
+/// `named` is `true` if values contain the name of their variant; `content` is the member with the data in
+/// an adjacently tagged enum.
 fn translate_variant(
     variant: &mut Variant,
     named: bool,

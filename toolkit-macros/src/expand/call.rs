@@ -8,14 +8,14 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{ReturnType, Type};
 
-/// Generates the closure that handles a call. Put it in the same function body as the parameter schemas.
+/// Generates the closure, for the same function body as the parameter schemas.
 ///
-/// The compiler reports a wrong parameter type once for each function body, so a single body causes a single error.
+/// The compiler reports a wrong parameter type once for each function body.
 pub(super) fn closure(model: &Model<'_>) -> TokenStream {
     let sig = model.draft.sig;
     let call = call(model);
     let future = match sig.asyncness {
-        // A future that is not `Send` is reported at the function's name.
+        // Reports a future that is not `Send` at the function's name.
         Some(_) if model.params.iter().any(|param| param.pass != PassMode::Owned) => {
             // The output may borrow from the arguments, so both stay in one future.
             let result = result(model, &quote!(#call.await));
@@ -49,18 +49,16 @@ pub(super) fn closure(model: &Model<'_>) -> TokenStream {
 
 /// Returns a variable of generated code, which the user's code cannot refer to.
 ///
-/// A variable and its uses need the same hygiene. The tokens around them may have that of the user's function, type
-/// or expression, each of which may come from another macro.
+/// A variable and its uses need the same hygiene. The tokens around them may have that of a user's macro.
 fn variable(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
 }
 
-/// Returns the variable with the call.
 fn call_ident() -> Ident {
     variable("__call")
 }
 
-/// Generates code that gets the receiver of a method from the call. `Toolset::tools` stores the receiver in the tool.
+/// Generates code that gets the receiver of a method, which `Toolset::tools` has stored in the tool.
 fn receiver(model: &Model<'_>) -> Option<TokenStream> {
     let owner = model.draft.owner?.ty;
     let receiver = model.draft.sig.receiver()?;
@@ -92,7 +90,7 @@ fn state(index: usize, ty: &Type, form: StateForm) -> TokenStream {
     }
 }
 
-/// Returns a [`variable`]. Errors about it point at the parameter's type.
+/// Returns a [`variable`] with errors at the parameter's type.
 fn hidden(name: &str, param: &ParamModel<'_>) -> Ident {
     Ident::new(name, param.span.resolved_at(Span::mixed_site()))
 }
@@ -101,10 +99,10 @@ fn value_ident(index: usize, param: &ParamModel<'_>) -> Ident {
     hidden(&format!("__value_{index}"), param)
 }
 
-/// Generates code that decodes the arguments into variables, with names from [`value_ident`].
+/// Generates code that decodes the arguments into the variables of [`value_ident`].
 ///
-/// All variables are bound as a single tuple. This keeps the code small, because the compiler generates drop code for
-/// each exit of the function.
+/// All are bound as a single tuple, because the compiler generates drop code for each exit of the
+/// function.
 fn decode(model: &Model<'_>) -> TokenStream {
     let call = call_ident();
     if let Some(param) = model.struct_args() {
@@ -118,8 +116,8 @@ fn decode(model: &Model<'_>) -> TokenStream {
             };
         };
     }
-    // If the check of one type fails, the compiler forgets all types. It is told the types of checked and of
-    // borrowed parameters again: it would take a borrowed value for a slice or a `str` itself, without a size.
+    // If the check of one type fails, the compiler forgets all types. Without those of checked and
+    // borrowed parameters, it would take a borrowed value for a slice or a `str` without a size.
     let has_check = model.params.iter().any(|param| param.is_checked);
     let mut slots = Vec::new();
     let mut fills = Vec::new();
@@ -131,8 +129,8 @@ fn decode(model: &Model<'_>) -> TokenStream {
         slots.push(quote_spanned!(param.span=> __toolkit::None::<#decoded>));
         let slots_of_param = hidden("__slots", param);
         let position = Literal::usize_unsuffixed(index);
-        // With the parentheses, the expression has the same span as the schema. The compiler then reports only one
-        // error for both.
+        // With the parentheses, the span is that of the schema, so the compiler reports one error for
+        // both.
         fills.push(quote_spanned!(param.span=> &mut (#slots_of_param.#position)));
         let value = value_ident(index, param);
         if param.attr.default.is_some() {
@@ -161,7 +159,6 @@ fn decode(model: &Model<'_>) -> TokenStream {
     }
 }
 
-/// Generates the call of the user's function.
 fn call(model: &Model<'_>) -> TokenStream {
     let sig = model.draft.sig;
     let invocation = call_ident();
@@ -190,17 +187,17 @@ fn call(model: &Model<'_>) -> TokenStream {
         let ty = owner.path(function.span());
         path = quote_spanned!(function.span()=> #ty::);
     }
-    // The whole call has the span of the name, because the compiler reports a future that is not `Send` there.
+    // The compiler reports a future that is not `Send` at the span of the whole call, here the name.
     quote_spanned!(function.span()=> #path #function(#(#arguments),*))
 }
 
-/// Generates code that converts the function's return value into the tool's result.
 fn result(model: &Model<'_>, returned: &TokenStream) -> TokenStream {
     let span = match &model.draft.sig.output {
         ReturnType::Default => model.draft.sig.ident.span(),
         ReturnType::Type(_, ty) => ty.span(),
     };
-    // The pattern and its use share one identifier, because the type may come from another macro with other hygiene.
+    // One identifier for the pattern and its use, because the type may come from a macro with other
+    // hygiene.
     let value = Ident::new("__value", span);
     let convert = quote_spanned!(span=> #value.toolkit_convert());
     let into_error = quote_spanned!(span=> #value.toolkit_error());

@@ -8,7 +8,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Ident, Type};
 
-/// Generates a function for each default, and assertions that parameter types support their constraints.
+/// Generates a function for each default, and assertions that types support their constraints.
 pub(super) fn helper_items(model: &Model<'_>) -> TokenStream {
     if model.struct_args().is_some() {
         return TokenStream::new();
@@ -34,7 +34,6 @@ pub(super) fn helper_items(model: &Model<'_>) -> TokenStream {
     items
 }
 
-/// Generates the list of `ParamSpec` values, one for each parameter.
 pub(super) fn specs(model: &Model<'_>) -> TokenStream {
     if model.struct_args().is_some() {
         return quote!(&[]);
@@ -46,7 +45,7 @@ pub(super) fn specs(model: &Model<'_>) -> TokenStream {
         let schema_name = if is_shared(param) { "toolkit_shared_schema" } else { "toolkit_schema" };
         let method = Ident::new(schema_name, param.span);
         let schema = quote_spanned!(param.span=> __toolkit::Parameter::<#ty>::#method);
-        // A literal follows the name, in one text: each text of its own costs every program a pointer.
+        // A literal follows the name in one text, because each further text costs every program a pointer.
         let literal = syn::parse2::<syn::LitStr>(description.clone()).map(|literal| literal.value());
         let text = match &literal {
             Ok(description) if !description.is_empty() => format!("{name}\n{description}"),
@@ -63,30 +62,29 @@ pub(super) fn specs(model: &Model<'_>) -> TokenStream {
     quote!(&[#(#specs),*])
 }
 
-/// Returns `true` for a reference other than a slice and for an `Arc`, also inside an `Option`. Such types are usually
-/// meant for state.
+/// Returns whether the type is usually meant for state: a reference other than a slice, or an `Arc`, also
+/// in an `Option`.
 fn is_shared(param: &ParamModel<'_>) -> bool {
     let inner = only_argument(param.ty, "Option").unwrap_or(param.ty);
     let is_reference = matches!(param.pass, PassMode::Ref | PassMode::OptionRef);
     is_reference && only_argument(inner, "Vec").is_none() || only_argument(inner, "Arc").is_some()
 }
 
-/// Returns the name of the generated function that returns the default of the parameter at `index`.
+/// Returns the name of the function for the default of the parameter at `index`.
 fn default_ident(index: usize) -> Ident {
     format_ident!("__toolkit_default_{index}")
 }
 
-/// Returns the path of the generated function that returns the default of the parameter at `index`.
+/// Returns the path of the function for the default of the parameter at `index`.
 ///
-/// In a generic `impl` block, the path includes the type and constant arguments of the block.
+/// In a generic `impl` block, it includes the type and constant arguments of the block.
 pub(super) fn default_path(model: &Model<'_>, index: usize) -> TokenStream {
     let ident = default_ident(index);
     let arguments = model.draft.generics().and_then(type_arguments);
     quote!(#ident #arguments)
 }
 
-/// Generates an expression for the optional settings of a parameter: aliases, default and constraints, and the
-/// description if it is no literal.
+/// Generates the aliases, default, constraints and non-literal description of a parameter.
 fn extras(
     model: &Model<'_>,
     index: usize,

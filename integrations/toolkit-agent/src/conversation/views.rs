@@ -1,10 +1,10 @@
-//! The messages of a conversation as the models of its agents read them, kept from request to request.
+//! The messages of a conversation as its agents' models read them, kept between requests.
 
 use super::{Compacted, Conversation};
 use toolkit_llm::{Message, Messages};
 
-/// The messages in the latest requests of the agents. A request adds only the messages that are new since then, so the
-/// requests of a run take linear time together. A clone of the conversation begins with no views.
+/// The messages in the latest requests of the agents. A request adds only new ones, so the requests of a
+/// run take linear time together. A clone of the conversation begins without views.
 #[derive(Debug, Default)]
 pub(crate) struct Views {
     unchanged: Unchanged,
@@ -13,7 +13,7 @@ pub(crate) struct Views {
     inputs: Inputs,
 }
 
-/// The messages that the agent of the latest request reads unchanged.
+/// The messages that the latest request's agent reads unchanged.
 #[derive(Debug, Default)]
 struct Unchanged {
     agent: String,
@@ -21,16 +21,14 @@ struct Unchanged {
     count: usize,
 }
 
-/// The search for the latest input.
 #[derive(Debug, Default)]
 struct Inputs {
-    /// The number of messages searched.
     searched: usize,
     /// The index of the latest input among them.
     latest: Option<usize>,
 }
 
-/// How the model of an agent reads messages in another form.
+/// How an agent's model reads messages in another form.
 pub(crate) trait Rewrite {
     /// Returns whether the calls of an answer tool are quoted as text.
     fn is_quoted(&self, tool: &str) -> bool;
@@ -38,10 +36,9 @@ pub(crate) trait Rewrite {
     /// Returns whether the messages before `end` can be made without those after it.
     fn is_end(&self, messages: &[Message], end: usize) -> bool;
 
-    /// Makes messages of those from `from` on. `is_first` is `true` if they begin the request.
+    /// Makes messages of those from `from` on. `is_first` tells whether they begin the request.
     fn rewrite(&self, messages: &[Message], from: usize, is_first: bool) -> Vec<Message>;
 
-    /// Returns a message to add at the end of the view.
     fn ending(&self, view: &[Message]) -> Option<Message>;
 }
 
@@ -52,8 +49,8 @@ impl Clone for Views {
 }
 
 impl Views {
-    /// Returns whether `agent` reads all messages unchanged: none is from another agent, and none has calls that gave
-    /// a final answer. Checks only the messages added since the last call for the same agent.
+    /// Returns whether `agent` reads all messages unchanged: none is from another agent, and none has calls
+    /// that gave a final answer. Checks only messages added since its last call.
     pub(crate) fn are_unchanged(&mut self, agent: &str, messages: &[Message]) -> bool {
         let unchanged = &mut self.unchanged;
         if unchanged.agent != agent {
@@ -69,7 +66,7 @@ impl Views {
         unchanged.count == messages.len()
     }
 
-    /// Returns the view of `agent` from the message `start` on, after the compaction.
+    /// Returns the view of `agent` from the message `start` on.
     pub(crate) fn of(
         &mut self,
         agent: &str,
@@ -93,7 +90,7 @@ impl Views {
         view
     }
 
-    /// Returns the index of the latest input. Searches only the messages added since the last call.
+    /// Returns the index of the latest input. Searches only messages added since the last call.
     pub(crate) fn latest_input(&mut self, messages: &[Message]) -> Option<usize> {
         let inputs = &mut self.inputs;
         let new = messages.get(inputs.searched..).unwrap_or_default();
@@ -116,17 +113,16 @@ impl Views {
     }
 }
 
-/// The messages of a conversation as the model of one agent reads them.
+/// The messages as one agent's model reads them.
 #[derive(Debug, Default)]
 pub(crate) struct View {
     agent: String,
-    /// The index of the first message.
     start: usize,
     compacted: Compacted,
-    /// The answer tools of the messages so far, and whether their calls are quoted as text.
+    /// The answer tools so far, and whether their calls are quoted as text.
     quoted: Vec<(String, bool)>,
     messages: Messages,
-    /// The steps in which the view has grown. No later message changes what was made.
+    /// The steps in which the view has grown. Later messages change none of them.
     steps: Vec<ViewStep>,
 }
 
@@ -138,7 +134,7 @@ struct ViewStep {
 }
 
 impl View {
-    /// Makes the messages that were added to the conversation, and returns the complete view.
+    /// Makes the new messages, and returns the complete view.
     pub(crate) fn extended(&mut self, messages: &[Message], reader: &impl Rewrite) -> Messages {
         let ViewStep { read, made } =
             self.steps.last().copied().unwrap_or(ViewStep { read: self.start, made: 0 });
@@ -165,7 +161,7 @@ impl View {
         self.messages.clone()
     }
 
-    /// Returns whether the view is of `agent`, and `reader` quotes the same answer tools as the view.
+    /// Returns whether the view is of `agent`, and `reader` quotes the same answer tools.
     fn is_for(&self, agent: &str, reader: &impl Rewrite) -> bool {
         self.agent == agent && self.quoted.iter().all(|(tool, quoted)| reader.is_quoted(tool) == *quoted)
     }
@@ -176,7 +172,7 @@ impl View {
 }
 
 impl Conversation {
-    /// Returns the views, with the list of messages, which a request can share.
+    /// Returns the views and the messages, which a request can share.
     pub(crate) fn views(&mut self) -> (&mut Views, &Messages) {
         (&mut self.live.views, &self.state.history.messages)
     }

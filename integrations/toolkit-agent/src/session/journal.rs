@@ -1,4 +1,4 @@
-//! Saving of conversations: the entries that are not saved yet are appended to the log.
+//! Saving of conversations: unsaved entries are appended to the log.
 
 use super::sessions::{Lease, Sessions, SharedState, lease};
 use super::store::{ConversationKey, StateScope, StoreError};
@@ -13,25 +13,24 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use toolkit_core::context::SessionMap;
 
-/// Saves one conversation into its log. The agents of a run share the journal, and save nested conversations
-/// into the log of the outermost conversation.
+/// Saves a conversation into its log. The agents of a run share it, and nested conversations go into the
+/// same log.
 pub(crate) struct Journal {
     sessions: Sessions,
     pub(crate) log: Arc<Log>,
     user: String,
     id: String,
-    /// The session values with the prefix `user:`, shared with other conversations. `None` if the
-    /// conversation was not opened from sessions. No shared session values are saved then.
+    /// The shared session values with the prefix `user:`, which are saved only for a conversation that
+    /// sessions have opened.
     shared: Option<Arc<SharedState>>,
 }
 
 impl Sessions {
-    /// Returns the sessions to which a conversation belongs.
     pub(crate) fn from_conversation(conversation: &Conversation) -> Option<Self> {
         Some(lease(conversation)?.sessions.clone())
     }
 
-    /// Returns a journal that saves a conversation into the store of these sessions. It belongs to them from now on.
+    /// Returns a journal that saves a conversation, which now belongs to these sessions.
     pub(crate) fn journal(&self, conversation: &mut Conversation) -> Arc<Journal> {
         let shared = match lease(conversation) {
             Some(lease) if Arc::ptr_eq(&lease.sessions.inner, &self.inner) => lease.user.clone(),
@@ -53,10 +52,11 @@ impl Sessions {
 }
 
 impl Journal {
-    /// Begins to save the changed session values of the user and the application, and to append the entries that are not
-    /// saved yet to the log. `values` are those of the conversation, and `spent` is what the run has spent.
+    /// Begins to save the changed session values of the user and the application, and the unsaved entries
+    /// with the conversation's own `values` and what the run has `spent`.
     ///
-    /// The save is polled once in place, and most stores are ready then. Otherwise, a task of the Tokio runtime goes on.
+    /// The save is polled once in place, and most stores are ready then. Otherwise, a task of the Tokio
+    /// runtime continues it.
     pub(crate) async fn save(
         self: &Arc<Self>,
         values: SessionMap,
@@ -86,7 +86,7 @@ impl Journal {
         };
         // Made before anything waits, so that no entry is lost with this future.
         let unsaved = unsaved.map(|entries| Unsaved { log: &self.log, entries });
-        // Save the conversation even if saving the shared session values has failed.
+        // Save the conversation even after shared values could not be saved.
         let shared = self.save_shared().await;
         let mut unsaved = unsaved?;
         if !unsaved.entries.is_empty() {
@@ -108,7 +108,7 @@ impl Journal {
         })
     }
 
-    /// Replaces all entries of the log by the conversation as it is.
+    /// Replaces all entries of the log by the conversation.
     pub(super) async fn rewrite(&self, conversation: &Conversation) -> Result<(), StoreError> {
         let _turn = self.log.turnstile.lock().await;
         let mut rewritten = conversation.snapshot(&self.sessions.store_id());
@@ -128,8 +128,8 @@ impl Journal {
     }
 }
 
-/// A save that has begun. Within a Tokio runtime, it finishes even if this is dropped: the store and the state of this
-/// program must both change.
+/// A save that has begun. Within a Tokio runtime, it finishes even if this is dropped: the store and the
+/// state of this program must both change.
 pub(crate) enum Save {
     Ended(Result<(), StoreError>),
     Running(JoinHandle<Result<(), StoreError>>),
@@ -138,7 +138,6 @@ pub(crate) enum Save {
 }
 
 impl Save {
-    /// Waits for the end of the save.
     pub(crate) async fn finish(self) -> Result<(), StoreError> {
         match self {
             Self::Ended(saved) => saved,
@@ -152,7 +151,7 @@ fn has_panicked() -> StoreError {
     StoreError::new("the store of conversations has panicked")
 }
 
-/// The entries of a running save. If the save fails, panics or is dropped, they wait for the next one.
+/// The entries of a running save. If it fails, panics or is dropped, they wait for the next one.
 struct Unsaved<'a> {
     log: &'a Log,
     entries: String,

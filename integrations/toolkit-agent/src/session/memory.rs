@@ -10,8 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 use toolkit_core::context::SessionDelta;
 
-/// A store that keeps conversations in memory, for tests and for conversations that are not needed after the
-/// program ends. Clones share the conversations.
+/// A store that keeps conversations in memory, until the program ends. Clones share them.
 ///
 /// ```
 /// use toolkit_ai::agent::session::MemoryStore;
@@ -31,17 +30,16 @@ pub struct MemoryStore(Arc<Mutex<MemoryState>>);
 
 #[derive(Default)]
 struct MemoryState {
-    /// The conversations of each user, by their ids.
     users: HashMap<String, UserState>,
-    /// The number of changes of any log so far. Versions come from this number, so a log
-    /// that is deleted and created again never has an old version.
+    /// The changes of any log so far. They number the versions, so a log that is deleted and created again
+    /// never has an old one.
     version: u64,
     app: BTreeMap<String, Value>,
 }
 
 #[derive(Default)]
 struct UserState {
-    /// The log of each conversation, with the time of the last save.
+    /// The logs, with the time of the last save.
     conversations: HashMap<String, (SystemTime, ConversationLog)>,
     values: BTreeMap<String, Value>,
 }
@@ -59,7 +57,7 @@ impl MemoryStore {
         Self::default()
     }
 
-    /// Changes the entries of a log that has this version, and returns its new version.
+    /// Changes the entries of a log of this version, and returns its new version.
     fn write(
         &self,
         user: &str,

@@ -12,8 +12,7 @@ use tower_service::Service;
 pub(super) type Failure = Box<dyn Error + Send + Sync>;
 pub(super) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// The ranges of IPv4 that are not public, each with the length of its prefix: IANA's registry of special-purpose
-/// addresses, multicast and the reserved addresses.
+/// IANA's registry of special-purpose addresses, multicast and reserved ones, each with its prefix length.
 const NOT_PUBLIC: [(Ipv4Addr, u32); 15] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
@@ -32,7 +31,6 @@ const NOT_PUBLIC: [(Ipv4Addr, u32); 15] = [
     (Ipv4Addr::new(240, 0, 0, 0), 4),
 ];
 
-/// Returns whether an address belongs to the public internet.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -66,8 +64,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     }
 }
 
-/// The error for a server at an address that is not public. It does not show the address, because the model could
-/// explore a network with it.
+/// The error does not show the address, because the model could explore a network with it.
 #[derive(Debug)]
 pub(super) struct NotPublic(pub(super) String);
 
@@ -79,7 +76,6 @@ impl fmt::Display for NotPublic {
 
 impl Error for NotPublic {}
 
-/// Resolves names with the system, and refuses the addresses that are not allowed.
 #[derive(Clone)]
 pub(super) struct Resolver {
     system: GaiResolver,

@@ -25,26 +25,25 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
-/// The time without traffic before the first probe of a connection, and the time between two probes.
+/// The time without traffic before the first probe, and between two probes.
 const KEEPALIVE: Duration = Duration::from_secs(15);
 
-/// The number of unanswered probes after which a connection counts as lost.
+/// The unanswered probes after which a connection is lost.
 const PROBES: u32 = 3;
 
-/// The time after which a connection counts as lost if the server does not acknowledge sent data.
+/// The time without acknowledgement of sent data after which a connection is lost.
 #[cfg(any(target_os = "android", target_os = "linux"))]
 const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
 
-/// Returns the maximum number of idle connections to keep for one server.
+/// Returns the maximum number of idle connections to one server.
 ///
-/// Unencrypted connections are not kept, because a new connection costs little. Small servers may close idle
+/// Unencrypted connections are not kept, because a new one costs little. Small servers may close idle
 /// connections at any time, and a request sent at that moment would be lost.
 #[must_use]
 pub fn max_idle_connections(is_plain: bool) -> usize {
     if is_plain { 0 } else { usize::MAX }
 }
 
-/// Returns the cryptography that the program has installed for the process, or that of the features.
 fn crypto_provider() -> Option<Arc<CryptoProvider>> {
     #[cfg(feature = "aws-lc-rs")]
     let of_features = Some(rustls::crypto::aws_lc_rs::default_provider());
@@ -84,10 +83,8 @@ fn tls_connector() -> Result<TlsConnector, HttpError> {
     Ok(TlsConnector::from(Arc::new(tls_config(false)?)))
 }
 
-/// A proxy between the client and a server.
 pub(super) struct Proxy {
     uri: Uri,
-    /// The value of the header `Proxy-Authorization`.
     pub(super) authorization: Option<HeaderValue>,
 }
 
@@ -105,18 +102,17 @@ impl Proxy {
     }
 }
 
-/// Opens connections to servers, directly or through a proxy.
 #[derive(Clone)]
 pub(super) struct Connector {
     /// For direct connections.
     tcp: HttpConnector<Resolver>,
-    /// For connections to a proxy, whose address may be private.
+    /// A proxy's address may be private.
     proxy_tcp: HttpConnector<Resolver>,
     public_only: bool,
-    /// Made for the first encrypted connection.
+    /// Created for the first encrypted connection.
     tls: Arc<OnceLock<Result<TlsConnector, HttpError>>>,
     proxies: Arc<Matcher>,
-    /// The time limit for opening a connection, including the TLS handshake.
+    /// Includes the TLS handshake.
     limit: Duration,
 }
 
@@ -140,7 +136,6 @@ impl Connector {
         Self { tcp: tcp(limits, true), public_only: true, ..self }
     }
 
-    /// Returns the proxy for requests to a URL.
     pub(super) fn proxy(&self, to: &Uri) -> Result<Option<Proxy>, HttpError> {
         self.proxies.intercept(to).as_ref().map(Proxy::new).transpose()
     }
@@ -179,7 +174,6 @@ impl Connector {
     }
 }
 
-/// Returns the TCP connector for servers or for proxies.
 fn tcp(limits: &HttpLimits, public_only: bool) -> HttpConnector<Resolver> {
     let mut tcp = HttpConnector::new_with_resolver(Resolver::new(public_only));
     tcp.enforce_http(false);
@@ -217,15 +211,13 @@ impl Service<Uri> for Connector {
         })
     }
 }
-/// A stream of bytes that can be read and written.
 trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 
-/// A connection to a server or a proxy, with or without encryption.
 pub(super) struct Link {
     stream: Box<dyn Duplex>,
-    /// Whether a proxy reads the requests. If so, each request must contain its complete URL.
+    /// Requests to a proxy must contain their complete URL.
     is_proxied: bool,
 }
 

@@ -4,10 +4,10 @@ use super::failure::{HttpError, HttpErrorKind};
 use http::Uri;
 use http::uri::Scheme;
 
-/// Parses the URL of a request. Error messages do not contain the URL, because it may contain secrets.
+/// Parses the URL of a request. Errors do not show the URL, because it may contain secrets.
 ///
 /// # Errors
-/// The URL does not begin with `https://` or `http://` and a host, or it contains a user name or an invalid port.
+/// The URL has another scheme than `https` or `http`, no host, a user name or an invalid port.
 pub fn parse_url(url: &str) -> Result<Uri, HttpError> {
     let text = match url.parse::<Uri>() {
         Ok(uri) if !is_http_with_host(&uri) => INVALID,
@@ -28,20 +28,21 @@ fn is_http_with_host(uri: &Uri) -> bool {
     matches!(uri.scheme_str(), Some("https" | "http")) && uri.host().is_some_and(|host| !host.is_empty())
 }
 
-/// Returns whether the URL has an invalid port after the host. The HTTP client would ignore such a port.
+/// The HTTP client would ignore an invalid port.
 fn has_invalid_port(uri: &Uri) -> bool {
     let authority = uri.authority().map_or("", |authority| authority.as_str());
     let port = authority.strip_prefix(uri.host().unwrap_or_default()).unwrap_or_default();
     !matches!(port, "" | ":") && uri.port_u16().is_none()
 }
 
-/// Returns whether requests to the URL are not encrypted.
+/// Returns whether requests are not encrypted.
 pub(super) fn is_plain(uri: &Uri) -> bool {
     uri.scheme() == Some(&Scheme::HTTP)
 }
 
-/// Returns `text` as one segment of a URL's path. Escapes all characters except letters, digits, `-._~` and
-/// the characters in `unescaped`.
+/// Returns `text` as one segment of a URL's path.
+///
+/// Escapes all characters except letters, digits, `-._~` and those in `unescaped`.
 ///
 /// ```
 /// use toolkit_http::client::segment;

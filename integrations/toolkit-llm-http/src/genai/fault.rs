@@ -8,15 +8,14 @@ use toolkit_http::client::{redacted_headers, root_cause, shown};
 use toolkit_llm::WireError;
 use toolkit_llm::{ModelError, ModelErrorKind};
 
-/// Converts an error of `genai`, and removes the `secrets` of the request from its message.
+/// Converts an error, and removes the `secrets` from its message.
 pub(super) fn of_genai(error: Error, secrets: &Redactor) -> ModelError {
     let error = convert(error, secrets);
     let message = secrets.redact(error.message());
     error.with_message(message)
 }
 
-/// Converts an error of `genai`. Removes secrets only from response bodies, because these are shortened
-/// afterwards. A shortened secret could not be found.
+/// Converts an error. Removes secrets only from response bodies, before these are shortened.
 fn convert(error: Error, secrets: &Redactor) -> ModelError {
     let kind = match error {
         Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. } => {
@@ -26,7 +25,7 @@ fn convert(error: Error, secrets: &Redactor) -> ModelError {
             return fault::of_status(status, &redacted_headers(&headers, secrets), &redacted(&body, secrets));
         }
         Error::WebStream { error, .. } => return of_stream(error, secrets),
-        // An error in the middle of a stream is usually a temporary failure of the provider.
+        // An error within a stream is usually a temporary failure.
         Error::ChatResponse { body, .. } => {
             return match WireError::of_failure(&body) {
                 Some(error) => ModelError::of_wire(ModelErrorKind::Unavailable, &error),

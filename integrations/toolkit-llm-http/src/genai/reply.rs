@@ -18,13 +18,13 @@ pub(super) fn whole(
     read(content, reasoning_content, stop_reason, &usage, request, adapter)
 }
 
-/// Converts the last event of a streamed `genai` response, which contains the complete answer.
+/// Converts the last event, which contains the complete answer.
 pub(super) fn streamed(
     end: StreamEnd,
     request: &ModelRequest,
     adapter: AdapterKind,
 ) -> Result<ModelResponse, ModelError> {
-    // Every provider sends a finish reason: a stream without a reason was cut off.
+    // Every provider sends a finish reason: without one, the stream was cut off.
     let stop = Some(end.captured_stop_reason.ok_or_else(ModelError::cut)?);
     let content = end.captured_content.unwrap_or_default();
     let usage = end.captured_usage.unwrap_or_default();
@@ -58,7 +58,6 @@ fn read(
     if has_media { Ok(response) } else { response.unless_empty() }
 }
 
-/// Returns the arguments of a tool call as a string.
 fn arguments(arguments: &Value) -> String {
     match arguments {
         Value::String(text) => text.clone(),
@@ -66,7 +65,7 @@ fn arguments(arguments: &Value) -> String {
     }
 }
 
-/// Returns the JSON of the answer in the form of `genai`, to send back in later requests.
+/// Returns the JSON of the answer in the form of `genai`, for later requests.
 fn native(
     content: MessageContent,
     reasoning: Option<String>,
@@ -110,7 +109,6 @@ fn usage_of(usage: &chat::Usage) -> Usage {
     counts
 }
 
-/// Returns a token count, or 0 if it is missing or negative.
 fn count(tokens: Option<i32>) -> u64 {
     u64::try_from(tokens.unwrap_or_default()).unwrap_or_default()
 }

@@ -19,13 +19,12 @@ use toolkit_llm::{ApiFormat, DefinitionLoss, DefinitionOptions, Definitions};
 use toolkit_llm::{AssistantMessage, Message};
 use toolkit_llm::{ModelRequest, model as service};
 
-/// The API format whose rules for tool names apply. Names that follow these rules are valid for all
-/// providers.
+/// The rules for tool names, valid for all providers.
 const NAMES: ApiFormat = ApiFormat::OpenAiChat;
-/// The API format whose rules for schemas apply. `genai` itself adapts the schemas to each provider.
+/// The rules for schemas, which `genai` adapts to each provider.
 const SCHEMAS: ApiFormat = ApiFormat::Anthropic;
 
-/// Returns the format name of messages that are stored in the JSON of this kind of API.
+/// Returns the format name of messages of this API.
 pub(super) fn native_format(adapter: AdapterKind) -> String {
     format!("genai:{adapter}")
 }
@@ -79,8 +78,7 @@ fn binary(media: &Media) -> Option<Binary> {
     }
 }
 
-/// Encodes an assistant message. If the message has the original JSON of an answer from the same kind of API,
-/// this JSON is sent unchanged.
+/// Encodes an assistant message, with the unchanged JSON of an answer from the same API.
 fn assistant(said: &AssistantMessage, names: &WireNames, adapter: AdapterKind) -> ChatMessage {
     if let Some(native) = &said.native
         && native.format == native_format(adapter)
@@ -109,13 +107,13 @@ fn call_of(call: &core::ToolCall, names: &WireNames) -> ToolCall {
     }
 }
 
-/// Replaces arguments that are not a JSON object with an empty object. A provider would refuse a history with
-/// such arguments, and the result of the call already reports the error.
+/// Replaces arguments that are not an object with an empty one. A provider would refuse them, and the result
+/// of the call reports the error.
 pub(super) fn sendable(arguments: Value) -> Value {
     if arguments.is_object() { arguments } else { Map::new().into() }
 }
 
-/// Encodes the results as a tool message. Images and files in the results follow in a user message.
+/// Encodes the results as a tool message. Images and files follow in a user message.
 fn results(results: &[ToolResult], names: &WireNames) -> Vec<ChatMessage> {
     let mut texts = Vec::with_capacity(results.len());
     let mut media = Vec::new();
@@ -135,14 +133,13 @@ fn results(results: &[ToolResult], names: &WireNames) -> Vec<ChatMessage> {
     messages
 }
 
-/// Returns the definitions of the request's tools, without references in their schemas.
+/// Returns the definitions without references.
 fn definitions(request: &ModelRequest) -> Definitions {
     // Not all providers behind `genai` follow references.
     let inlined = SCHEMAS.with_options(DefinitionOptions::default().with_inline_references(true));
     request.tools.definitions(inlined)
 }
 
-/// Encodes the tools that the tool choice allows.
 fn tools(request: &ModelRequest, names: &WireNames) -> Vec<Tool> {
     if request.tools.is_empty() {
         return Vec::new();
@@ -166,7 +163,7 @@ fn tools(request: &ModelRequest, names: &WireNames) -> Vec<Tool> {
     tools
 }
 
-/// Returns the losses of a request: the options and tools that `genai` cannot send.
+/// Returns the options and tools that `genai` cannot send.
 pub(super) fn losses(request: &ModelRequest, adapter: AdapterKind) -> Vec<RequestLoss> {
     let options = &request.options;
     let cache = options.prompt_cache.as_ref();
@@ -208,7 +205,7 @@ pub(super) fn losses(request: &ModelRequest, adapter: AdapterKind) -> Vec<Reques
         let Message::Assistant(said) = message else { continue };
         let native = said.native.as_ref();
         let is_own = native.is_some_and(|native| native.format == native_format(adapter));
-        // Of messages of the model, `genai` sends media items only to this API.
+        // `genai` sends media items of the model only to this API.
         if is_own && adapter == AdapterKind::GeminiIx {
             continue;
         }
@@ -275,7 +272,6 @@ pub(super) fn options(request: &ModelRequest, settings: &Settings) -> ChatOption
     options
 }
 
-/// Converts a thinking setting to that of `genai`. Returns `None` if `genai` has no such setting.
 fn effort(thinking: Thinking) -> Option<ReasoningEffort> {
     match thinking {
         Thinking::Off => Some(ReasoningEffort::Zero),
@@ -287,7 +283,6 @@ fn effort(thinking: Thinking) -> Option<ReasoningEffort> {
     }
 }
 
-/// Converts a service tier to the tier of `genai`. Returns `None` if `genai` has no such tier.
 fn tier(tier: &service::ServiceTier) -> Option<ServiceTier> {
     match tier {
         service::ServiceTier::Auto => Some(ServiceTier::Auto),

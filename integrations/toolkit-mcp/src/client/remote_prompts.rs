@@ -19,21 +19,21 @@ const MOST_ARGUMENTS: usize = 100;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct McpPrompt {
-    /// The name, as [`McpClient::prompt`] takes it.
+    /// The name for [`McpClient::prompt`].
     pub name: String,
     /// The name for humans.
     pub title: Option<String>,
     /// What the prompt is for.
     pub description: Option<String>,
-    /// The arguments of the prompt.
+    /// Its arguments.
     pub arguments: Vec<McpPromptArgument>,
 }
 
-/// An argument of a prompt. The value is a string.
+/// An argument of a prompt; its value is a string.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct McpPromptArgument {
-    /// The name of the argument.
+    /// Its name.
     pub name: String,
     /// What the argument is.
     pub description: Option<String>,
@@ -45,15 +45,15 @@ pub struct McpPromptArgument {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct McpPromptMessage {
-    /// Whether the message is one of the model. Otherwise, it is one of the user.
+    /// Whether the message is the model's, and not the user's.
     pub is_from_model: bool,
-    /// The content of the message.
+    /// Its content.
     pub content: Content,
 }
 
 impl McpClient {
-    /// Lists the prompts of the server; none if the server has no prompts. At most [as many as
-    /// tools](super::McpLimits::tools) are returned.
+    /// Lists the prompts, at most [as many as tools](super::McpLimits::tools); none if the server has no
+    /// prompts.
     ///
     /// # Errors
     /// [`McpError`] if the client is not connected, or if the server refuses the list.

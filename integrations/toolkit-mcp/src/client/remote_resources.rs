@@ -16,11 +16,11 @@ use rmcp::model::{ReadResourceRequestParams, ReadResourceResponse, Resource};
 use rmcp::service::Peer;
 use toolkit_core::Content;
 
-/// A resource that a server lists, or a template of resources.
+/// A listed resource, or a template of resources.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct McpResource {
-    /// The URI. The URI of a template has variables such as `{path}` (RFC 6570).
+    /// The URI; that of a template has variables such as `{path}` (RFC 6570).
     pub uri: String,
     /// The name for programs.
     pub name: String,
@@ -28,7 +28,7 @@ pub struct McpResource {
     pub title: Option<String>,
     /// What the resource is.
     pub description: Option<String>,
-    /// The media type, such as `text/plain`.
+    /// Such as `text/plain`.
     pub media_type: Option<String>,
     /// The size in bytes, if known.
     pub size: Option<u64>,
@@ -36,9 +36,9 @@ pub struct McpResource {
 
 /// # Resources and prompts
 ///
-/// Texts of resources and prompts come from the server, without characters that can carry hidden text.
+/// Texts of resources and prompts have no characters that can carry hidden text.
 impl McpClient {
-    /// Lists the resources of the server. At most [as many as tools](super::McpLimits::tools) are returned.
+    /// Lists the resources, at most [as many as tools](super::McpLimits::tools).
     ///
     /// # Errors
     /// [`McpError`] if the client is not connected, or if the server refuses the list.
@@ -50,7 +50,7 @@ impl McpClient {
         self.named(resources).await
     }
 
-    /// Lists the templates of resources. At most [as many as tools](super::McpLimits::tools) are returned.
+    /// Lists the templates of resources, at most [as many as tools](super::McpLimits::tools).
     ///
     /// # Errors
     /// [`McpError`] if the client is not connected, or if the server refuses the list.
@@ -113,7 +113,7 @@ impl McpClient {
     }
 }
 
-/// Creates the error for a server that asks the user before it answers. Only calls of tools answer questions.
+/// Creates the error for a server that asks the user: only calls of tools answer questions.
 pub(super) fn question(method: &str) -> McpError {
     let text = format!("the server asks a question before it answers `{method}`, which is not supported");
     McpError::new(McpErrorKind::Protocol, text)

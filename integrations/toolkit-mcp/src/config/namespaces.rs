@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use toolkit_core::name::{check_name, normalize};
 use toolkit_core::schema::schema_hash;
 
-/// The length of the digest in a namespace, in characters.
+/// The length of the digest, in characters.
 const SUFFIX: usize = 6;
 
-/// The maximum length of a namespace, so that names of tools fit behind it.
+/// The maximum length, so that names of tools fit behind it.
 const LONGEST: usize = 64;
 
 /// Returns a namespace for each name.
 ///
-/// Most names become their legal spelling: `my server (1)` becomes `my_server_1`. A name gets a digest if the spelling
-/// says nothing about it, is too long, or belongs to another name, too.
+/// Most names become their legal spelling: `my server (1)` becomes `my_server_1`. A name gets a digest if the
+/// spelling says nothing about it, is too long, or belongs to another name, too.
 pub(super) fn namespaces<'a>(names: impl Iterator<Item = &'a str>) -> BTreeMap<&'a str, String> {
     let spelled: Vec<(&str, String)> = names.map(|name| (name, spelling(name))).collect();
     let mut taken: BTreeSet<String> = spelled.iter().map(|(_, spelling)| spelling.clone()).collect();
@@ -38,7 +38,7 @@ pub(super) fn namespaces<'a>(names: impl Iterator<Item = &'a str>) -> BTreeMap<&
     namespaces
 }
 
-/// Returns the legal spelling of a namespace. The library reads it as the same namespace.
+/// Returns the legal spelling of the same namespace.
 fn spelling(name: &str) -> String {
     let normal = normalize(name);
     match check_name(&normal) {

@@ -32,18 +32,17 @@ use toolkit_core::{Dispatcher, RunContext, Session, ToolDefinition, ToolRegistry
 /// The maximum number of resources that a session can subscribe to.
 const MAX_SUBSCRIPTIONS: usize = 1_000;
 
-/// The handler for the requests of one session.
 pub(super) struct ClientRequestHandler {
     settings: Arc<ServerSettings>,
     /// The minimum severity of log messages in the session.
     log_level: Mutex<LogLevel>,
     run: OnceLock<RunContext>,
-    /// The changes of the server since the beginning of the session, boxed because requests without a session have none.
+    /// The changes since the beginning of the session, boxed because requests without a session have none.
     changes: Mutex<Option<Box<ServerChanges>>>,
-    /// The URIs of the resources that the client has subscribed to in the session.
+    /// The URIs of subscribed resources.
     subscribed: OnceLock<Arc<Mutex<HashSet<String>>>>,
-    /// Ends the task that announces the changes to the client. A client may repeat the handshake, but there must be only
-    /// one such task.
+    /// Ends the task that announces changes. A client may repeat the handshake, but there must be only one
+    /// such task.
     announcing: OnceLock<DropGuard>,
 }
 
@@ -59,8 +58,7 @@ impl ClientRequestHandler {
         }
     }
 
-    /// Returns the run context for the calls of this session. It is the run context of the dispatcher. If this has no
-    /// session for the state of tools, a session is added.
+    /// Returns the run context of the dispatcher. A session for the state of tools is added if it has none.
     fn run(&self) -> RunContext {
         self.run.get_or_init(|| self.new_run()).clone()
     }
@@ -78,7 +76,6 @@ impl ClientRequestHandler {
     }
 }
 
-/// Returns whether the client sees a published tool.
 fn sees_tool(view: &View<'_>, registry: &ToolRegistry, names: &WireNames, tool: &Tool) -> bool {
     if !view.is_filtered() {
         return true;
@@ -133,8 +130,7 @@ impl ServerHandler for ClientRequestHandler {
         request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        // Changes from now on are announced, even if the client lists the tools before it confirms the
-        // handshake.
+        // Changes are announced even if the client lists the tools before it confirms the handshake.
         let changes = ServerChanges::new(&self.settings);
         *lock(&self.changes) = changes.are_possible().then(|| Box::new(changes));
         context.peer.set_peer_info(request.clone());
@@ -208,7 +204,7 @@ impl ServerHandler for ClientRequestHandler {
         settings.tools(&settings.dispatcher.registry(), false).get(name).map(|tool| (**tool).clone())
     }
 
-    // Boxed, because the SDK moves the future of a request several times, and the future of a call is large.
+    // Boxed, because the SDK moves the large future several times.
     fn call_tool(
         &self,
         request: CallToolRequestParams,
@@ -224,7 +220,7 @@ impl ServerHandler for ClientRequestHandler {
         request: CustomRequest,
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        // A known method arrives here if its parameters do not have the form that the protocol demands.
+        // A known method arrives here if its parameters are malformed.
         let method = request.method;
         Err(match method.as_str() {
             "tools/call" | "tools/list" | "completion/complete" | "resources/read" | "prompts/get" => {
@@ -277,8 +273,7 @@ impl ServerHandler for ClientRequestHandler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        // Full outputs are not listed: a result links to its full output, and no client sees outputs of other
-        // clients.
+        // Full outputs are not listed: only results link to them.
         let view = View::new(&self.settings, context);
         let Some(resources) = &self.settings.resources else { return Ok(ListResourcesResult::default()) };
         let (page, next) = resources::listed(resources, &view, request)?;

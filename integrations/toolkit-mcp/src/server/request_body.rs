@@ -13,7 +13,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
 use toolkit_http::server::{HttpBody, Refusal};
 
-/// The state of a request's body, as an extension of the request. Clones share the state.
+/// The state of a request's body, an extension of the request. Clones share it.
 #[derive(Clone, Default)]
 pub(super) struct RequestBody(Arc<OnceLock<Received>>);
 
@@ -29,13 +29,12 @@ pub(super) enum Received {
 }
 
 impl RequestBody {
-    /// Returns the state of a message that has been read.
     pub(super) fn of_message(text: &str) -> Self {
         Self(Arc::new(Received::Message(RawArguments::from_body(text.as_bytes())).into()))
     }
 
-    /// Returns a body that reads `body` as soon as the SDK does, within the limits of the guards.
-    /// `granted` has the scopes of the client, if its token has scopes.
+    /// Returns a body that reads `body` as soon as the SDK does, within the limits of the guards. `granted`
+    /// has the scopes of the client, if its token has scopes.
     pub(super) fn read_later(
         &self,
         body: HttpBody,
@@ -66,19 +65,18 @@ impl RequestBody {
         }))
     }
 
-    /// Returns the arguments of the call that came with these extensions.
     pub(super) fn arguments(extensions: &Extensions) -> Option<&RawArguments> {
         let Self(state) = extensions.get::<Parts>()?.extensions.get()?;
         if let Received::Message(arguments) = state.get()? { arguments.as_ref() } else { None }
     }
 
-    /// Returns what was received, or `None` until the body is read.
+    /// Returns what was received; `None` until the body is read.
     pub(super) fn received(&self) -> Option<&Received> {
         self.0.get()
     }
 }
 
-/// Returns the scopes that the message or the batch in `body` needs, if one of them is not in `granted`.
+/// Returns the scopes that `body` needs, if one of them is not in `granted`.
 fn missing_scopes(settings: &ServerSettings, granted: Option<&str>, body: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Message<'a> {

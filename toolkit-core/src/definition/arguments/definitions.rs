@@ -1,13 +1,12 @@
-//! References and definitions (`$ref`, `$defs`) in a transformed schema.
+//! References and definitions (`$ref`, `$defs`) after transforms.
 
 use crate::schema::keyword::each_subschema;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// Updates the references to renamed and hidden properties in the schema `shown`.
+/// Updates the references in the schema `shown` to renamed and hidden properties.
 ///
-/// A reference to a renamed property gets the new name. If references lead to a hidden property, its schema is copied
-/// from `root` to `$defs`, and the references then lead to the copy.
+/// The schema of a hidden property is copied from `root` to `$defs` for them.
 pub(super) fn redirect(
     root: &Value,
     shown: &mut Map<String, Value>,
@@ -52,7 +51,7 @@ pub(super) fn redirect(
     }
 }
 
-/// Splits a reference such as `#/properties/a/items` into the property name and the rest of the JSON pointer.
+/// Splits a reference such as `#/properties/a/items` after the property name.
 fn property_reference(reference: &str) -> Option<(String, &str)> {
     let path = reference.strip_prefix("#/properties/")?;
     let (name, rest) = path.split_at(path.find('/').unwrap_or(path.len()));
@@ -63,7 +62,7 @@ fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// Removes unused entries of `$defs` and `definitions` from the schema `root`.
+/// Removes unused `$defs` and `definitions` from the schema `root`.
 pub(super) fn forget_unused(root: &mut Map<String, Value>) {
     const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
     let mut used = BTreeSet::new();
@@ -90,8 +89,7 @@ pub(super) fn forget_unused(root: &mut Map<String, Value>) {
                             }
                         }
                         (Some("#"), ..) => {}
-                        // The reference names an anchor or another document. The target is unknown, so all
-                        // definitions are kept.
+                        // The reference names an anchor or another document, so all definitions are kept.
                         _ => return,
                     }
                 }

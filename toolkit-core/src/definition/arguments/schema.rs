@@ -6,10 +6,8 @@ use super::definitions::{forget_unused, redirect};
 use super::parts::{MOST_REFERENCES, each_part, strings, target};
 use serde_json::{Map, Value};
 
-/// Returns the schema of the transformed arguments, for the model.
-///
-/// # Errors
-/// Returns an argument name and a message if a condition of the schema mentions a changed argument.
+/// Returns the schema of the transformed arguments. Fails with an argument name and a message if a
+/// condition mentions a changed argument.
 pub(super) fn transformed(root: &Value, changes: &Changes) -> Result<Value, (String, String)> {
     let Value::Object(keywords) = root else { return Ok(root.clone()) };
     let view = View { root, changes };
@@ -54,8 +52,7 @@ impl View<'_> {
         None
     }
 
-    /// Transforms one schema of the arguments object. `references` is the number of references left to
-    /// follow.
+    /// Transforms a schema of the arguments object. `references` is the number left to follow.
     fn part(
         &self,
         schema: Map<String, Value>,
@@ -92,7 +89,7 @@ impl View<'_> {
                     self.unless_mentioned(&keyword, &dependent, |it| it.is_renamed() || is_supplied(it))?;
                     named
                 }
-                // These keywords refer to the names and to the number of the tool's own arguments.
+                // These keywords refer to the names or the number of the tool's own arguments.
                 ("propertyNames" | "minProperties" | "maxProperties", _) if !self.changes.0.is_empty() => {
                     continue;
                 }
@@ -103,8 +100,8 @@ impl View<'_> {
         Ok(shown)
     }
 
-    /// # Errors
-    /// A condition of the schema mentions an argument with an accepted transform, so its meaning for the model is unclear.
+    /// Fails if a condition mentions an argument with an accepted transform: its meaning for the model is
+    /// unclear.
     fn unless_mentioned(
         &self,
         keyword: &str,
@@ -127,10 +124,9 @@ impl View<'_> {
         }
     }
 
-    /// Replaces a `$ref` by the target schema if the target mentions a transformed argument.
+    /// Replaces a `$ref` by its target if this mentions a transformed argument.
     ///
-    /// The definition itself is not changed, because other objects may share the definition. The method also
-    /// returns the number of references left to follow.
+    /// The definition stays, as other objects may share it. Also returns the references left to follow.
     fn followed(&self, mut schema: Map<String, Value>, references: usize) -> (Map<String, Value>, usize) {
         let Some(left) = references.checked_sub(1) else { return (schema, references) };
         match target(self.root, &schema) {

@@ -11,8 +11,7 @@ use toolkit_core::call::ToolCall;
 use toolkit_core::output::{Content, ToolOutput};
 use toolkit_schema::SchemaLoss;
 
-/// The types of parts, other than [`TEXTS`], that are not reported as lost: messages and reasoning. The codec of the API
-/// recognises the calls.
+/// The other types of parts that are not reported as lost. The codec recognises the calls.
 const CARRIED: [&str; 9] = [
     "message",
     "model_output",
@@ -26,8 +25,8 @@ const CARRIED: [&str; 9] = [
 ];
 
 impl HistoryWriter<'_> {
-    /// Returns a loss for each media item of a user message if the API does not accept the item. The encoded
-    /// message only names such items. The path of a loss is the index of the item, as in `/0`.
+    /// Returns a loss for each media item that the API does not accept in user messages, where it is only
+    /// named. Its path is the index of the item, as in `/0`.
     ///
     /// ```
     /// use toolkit_ai::llm::ApiFormat;
@@ -43,10 +42,11 @@ impl HistoryWriter<'_> {
         self.losses(contents, false, "")
     }
 
-    /// Returns the losses when calls from another provider are encoded. An id that the API refuses is
-    /// replaced in the call and in its result. The caller of a call is lost if the call was made by code that
-    /// the other provider runs: the API receives it as a call by the model. The path of a loss has the index
-    /// of the call, as in `/0/caller`.
+    /// Returns the losses when calls from another provider are encoded.
+    ///
+    /// A refused id is replaced in the call and in its result. The caller is lost if code run by the other
+    /// provider made the call: the API receives a call by the model. The path has the index of the call, as
+    /// in `/0/caller`.
     ///
     /// ```
     /// use serde_json::json;
@@ -85,9 +85,9 @@ impl HistoryWriter<'_> {
         losses
     }
 
-    /// Returns a loss for each media item of tool results if the API does not accept the item. The encoded
-    /// results only name such items. The path of a loss has the index of the result and the index of the
-    /// item, as in `/1/0`.
+    /// Returns a loss for each media item that the API does not accept in results, where it is only named.
+    ///
+    /// Its path has the indices of the result and the item, as in `/1/0`.
     #[must_use]
     pub fn result_losses(&self, results: &[ToolResult]) -> Vec<SchemaLoss> {
         let mut losses = Vec::new();
@@ -118,15 +118,15 @@ impl HistoryWriter<'_> {
         losses
     }
 
-    /// Returns the losses if the messages `native` of the API `format` are replaced by their text and their calls. This
-    /// happens if the history is for another API, or for a server that refuses the call ids.
+    /// Returns the losses if the messages `native` of the API `format` become text and calls.
     ///
-    /// Losses are the calls of the provider's own tools, generated media items, and content of unknown types. Each type
-    /// is reported once, and the path of a loss is the type, as in `/web_search_tool_result`.
+    /// This happens for a history of another API, or for a server that refuses the call ids.
     ///
-    /// Further fields of a text or a message are reported too, such as citations, audio or images.
+    /// Losses are the calls of the provider's own tools, generated media items, content of unknown types, and
+    /// further fields such as citations, audio or images. Each type is reported once, and is the path of its
+    /// loss, as in `/web_search_tool_result`.
     ///
-    /// Reasoning is not reported: only the model that wrote the reasoning can use it.
+    /// Reasoning is not reported: only the model that wrote it can use it.
     ///
     /// ```
     /// use serde_json::json;
@@ -155,8 +155,8 @@ impl HistoryWriter<'_> {
 }
 
 impl ApiFormat {
-    /// Returns the types of the content in the messages `native` that other APIs cannot express: everything except
-    /// text, reasoning and calls. Each type is returned once.
+    /// Returns the types of content that other APIs cannot express: all except text, reasoning and calls.
+    /// Each type is returned once.
     ///
     /// ```
     /// use serde_json::json;
@@ -190,10 +190,9 @@ impl ApiFormat {
     }
 }
 
-/// The types of parts with text of the answer.
 const TEXTS: [&str; 5] = ["text", "output_text", "refusal", "", "citationsContent"];
 
-/// Adds the names of all fields of `json` that have a value and are not among the [`FIELDS`].
+/// Adds the names of all other fields with a value.
 fn add_other_fields<'a>(kinds: &mut Vec<&'a str>, json: &'a Value) {
     let Value::Object(fields) = json else { return };
     for (name, value) in fields {
@@ -209,12 +208,11 @@ fn add<'a>(kinds: &mut Vec<&'a str>, kind: &'a str) {
     }
 }
 
-/// Returns whether a value is a message with parts rather than a part itself.
 fn is_message(message: &Value) -> bool {
     message.get("role").is_some() || text(message, "type") == "model_output"
 }
 
-/// Returns the parts of a model's message. In APIs in which items are not inside messages, the item is the only part.
+/// Returns the parts of a message. In APIs without messages around items, the item is the only part.
 fn parts(message: &Value) -> &[Value] {
     match (is_message(message), list(message, "parts")) {
         (true, []) => list(message, "content"),
@@ -223,7 +221,7 @@ fn parts(message: &Value) -> &[Value] {
     }
 }
 
-/// Returns the type of a part. In APIs without types, this is the name of the field with the content.
+/// Returns the type of a part, or in APIs without types, the field with the content.
 fn kind(part: &Value) -> &str {
     let kind = text(part, "type");
     let Value::Object(fields) = part else { return kind };

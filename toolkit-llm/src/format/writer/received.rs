@@ -10,8 +10,7 @@ use toolkit_core::ToolResult;
 use toolkit_core::call::ProviderExtras;
 use toolkit_schema::SchemaLoss;
 
-/// Returns a loss for each field that only the JSON of a result received from another API has. `index` is the index of
-/// the result.
+/// Returns a loss for each field of a result that only the other API has. `index` is the index of the result.
 pub(super) fn result_losses(codec: &dyn Codec, result: &ToolResult, index: usize) -> Vec<SchemaLoss> {
     let Some((api, extras)) = result.extras.origin() else { return Vec::new() };
     let Some(received) = extras.get(RECEIVED) else { return Vec::new() };
@@ -34,10 +33,10 @@ pub(super) fn result_losses(codec: &dyn Codec, result: &ToolResult, index: usize
     losses
 }
 
-/// The fields of results that say nothing to the model.
+/// The fields that say nothing to the model.
 const MARKS: [&str; 4] = ["is_error", "prompt_cache_breakpoint", "toolset_name", "caller"];
 
-/// Adds the names of all fields with a value to `names`. Contents with an unknown type are written as JSON in a text.
+/// Adds the names of all fields with a value. Contents of an unknown type are written as JSON in a text.
 fn field_names(json: &Value, names: &mut BTreeSet<String>) {
     match json {
         Value::String(text) if text.starts_with('{') => {

@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 use toolkit_core::__private::trace::OpenSpan;
 use toolkit_core::{Content, RawArguments, ToolDefinition};
 
-/// Returns the items as a JSON list, because attributes of `tracing` cannot be lists. Returns `None` if there
-/// are no items.
+/// Returns a JSON list, because attributes of `tracing` cannot be lists. Returns `None` without items.
 pub(super) fn list<T: AsRef<str>>(items: &[T]) -> Option<String> {
     if items.is_empty() {
         return None;
@@ -17,7 +16,6 @@ pub(super) fn list<T: AsRef<str>>(items: &[T]) -> Option<String> {
     Some(json!(texts).to_string())
 }
 
-/// Adds the instructions, the messages and the tools of a request to a span.
 pub(super) fn content_of_request(span: &OpenSpan, request: &ModelRequest) {
     if !request.instructions.is_empty() {
         let instructions = json!([{"type": "text", "content": request.instructions}]);
@@ -31,7 +29,6 @@ pub(super) fn content_of_request(span: &OpenSpan, request: &ModelRequest) {
     }
 }
 
-/// Adds the message of a response to a span.
 pub(super) fn content_of_response(span: &OpenSpan, response: &ModelResponse) {
     let ModelResponse { message, finish, .. } = response;
     let message = json!([{
@@ -49,7 +46,7 @@ fn definition(definition: &ToolDefinition) -> Value {
     })
 }
 
-/// Returns the finish reason under its name in OpenTelemetry's semantic conventions.
+/// Returns the name in OpenTelemetry's semantic conventions.
 pub(super) fn finish_reason(finish: &FinishReason) -> &str {
     match finish {
         FinishReason::Stop => "stop",
@@ -79,12 +76,11 @@ fn message(message: &Message) -> Value {
     }
 }
 
-/// Converts a content of a user message. A placeholder replaces a media item.
+/// Converts a content, with a placeholder for a media item.
 fn part(content: &Content) -> Value {
     json!({"type": "text", "content": content.to_text()})
 }
 
-/// Converts the reasoning, the text and the calls of a message of the model.
 fn parts(message: &AssistantMessage) -> Vec<Value> {
     let mut parts = Vec::new();
     for (kind, text) in [("reasoning", &message.reasoning), ("text", &message.text)] {

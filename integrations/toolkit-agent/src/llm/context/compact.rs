@@ -18,16 +18,16 @@ use toolkit_llm::Message;
 use toolkit_llm::ModelRequest;
 
 impl LlmAgent {
-    /// Returns the latest compaction for this agent. If the agent has no compaction settings, returns an
-    /// empty one, and all messages are sent.
+    /// Returns the latest compaction for this agent. Without settings, it is empty, and all messages are
+    /// sent.
     pub(super) fn compacted(&self, conversation: &Conversation) -> Compacted {
         let is_active = self.settings.compaction.is_some();
         let compacted = conversation.compacted(&self.settings.name).filter(|_| is_active);
         compacted.cloned().unwrap_or_default()
     }
 
-    /// Creates the request of a turn. If the request exceeds its share of the context window, compacts the
-    /// conversation first.
+    /// Creates the request of a turn, after a compaction if it would exceed its share of the context
+    /// window.
     pub(in crate::llm) async fn fitting_request(
         &self,
         dispatcher: &Dispatcher,
@@ -39,13 +39,13 @@ impl LlmAgent {
         let Some(plan) = self.plan(compaction, &before, &request, calls.conversation, calls.meter) else {
             return Ok(request);
         };
-        // Boxed, because compactions are rare, and the future would make the future of every run larger.
+        // Boxed, because compactions are rare, and would make the future of every run larger.
         Box::pin(self.compact(compaction, &before, plan, calls)).await?;
         self.request(calls.conversation, dispatcher, calls.answer)
     }
 
     /// Plans a compaction if the request exceeds its share of the context window. `before` is the previous
-    /// compaction.
+    /// one.
     fn plan(
         &self,
         compaction: &Compaction,
@@ -67,7 +67,7 @@ impl LlmAgent {
         };
         let usage_from = match settings.history_limit {
             None => conversation.usage_from(),
-            // The provider may have counted the latest answer together with messages that are no longer sent.
+            // The latest answer's count may include messages that are no longer sent.
             Some(_) => usize::MAX,
         };
         let counted = meter.count(view, usage_from, request);
@@ -88,8 +88,8 @@ impl LlmAgent {
         planner.plan(bounds)
     }
 
-    /// Creates a shorter request after the model has refused a request as too long. Returns `None` if the
-    /// request cannot become shorter.
+    /// Creates a shorter request after the model has refused one as too long. `None` if it cannot become
+    /// shorter.
     pub(in crate::llm) async fn shorter_request(
         &self,
         dispatcher: &Dispatcher,
@@ -148,7 +148,7 @@ impl LlmAgent {
         let indexes = left_out(before, plan);
         let inputs = calls.conversation.unchecked_inputs(name);
         if inputs.iter().any(|(index, _)| indexes.contains(index)) {
-            // Waits for the check of an input, because a blocked input must not be in the summary.
+            // A blocked input must not be in the summary.
             run.until_stopped(passed(calls.pieces.gate)).await?;
         }
         let messages = readable(name, calls.conversation.all_messages(), &indexes, &plan.compacted);
@@ -157,9 +157,9 @@ impl LlmAgent {
     }
 }
 
-/// Returns the messages at `indexes` as the input of a summary for `agent`. Long tool results are shortened.
+/// Returns the messages at `indexes` as the input of a summary for `agent`. Long results are shortened.
 fn readable(agent: &str, messages: &[Message], indexes: &[usize], after: &Compacted) -> Vec<Message> {
-    // A summary includes the tool results, even if the request replaces them with a note.
+    // A summary includes tool results, even if the request replaces them with a note.
     let compacted = Compacted { dropped: 0, shortened: usize::MAX, ..after.clone() };
     let mut readable = Vec::new();
     for index in indexes {
@@ -170,8 +170,8 @@ fn readable(agent: &str, messages: &[Message], indexes: &[usize], after: &Compac
     readable
 }
 
-/// Returns the indexes of the user messages that a compaction keeps: those without an answer, and the first input if it
-/// is still sent and has at most `limit` tokens.
+/// Returns the indexes of the user messages to keep: those without an answer, and a first input that is
+/// still sent and has at most `limit` tokens.
 fn kept(conversation: &Conversation, view: Visible<'_>, limit: u64) -> Vec<usize> {
     let mut kept = conversation.unanswered();
     let Some(first) = view.messages.iter().position(Message::is_input) else { return kept };
@@ -182,7 +182,7 @@ fn kept(conversation: &Conversation, view: Visible<'_>, limit: u64) -> Vec<usize
     kept
 }
 
-/// Returns the indexes of the messages that `plan` leaves out, unless `before` has already left them out.
+/// Returns the indexes of the messages that `plan` leaves out, beyond those of `before`.
 fn left_out(before: &Compacted, plan: &Plan) -> Vec<usize> {
     let after = &plan.compacted;
     let kept = before.kept.iter().copied().filter(|index| !after.kept.contains(index));

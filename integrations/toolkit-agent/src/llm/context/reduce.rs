@@ -22,8 +22,8 @@ pub(super) fn reduced<'a>(compacted: &Compacted, index: usize, message: &'a Mess
     changed.map_or(Cow::Borrowed(message), Cow::Owned)
 }
 
-/// Returns the contents that replace the messages left out: a note, the summary, and the user messages
-/// that stay. Returns an empty list if no message is left out.
+/// Returns what replaces the messages left out, if any: a note, the summary, and the user messages that
+/// stay.
 pub(super) fn replacement(compacted: &Compacted, messages: &[Message]) -> Vec<Content> {
     let mut text = match compacted.left_out {
         0 if compacted.summary.is_empty() && compacted.kept.is_empty() => return Vec::new(),
@@ -55,9 +55,9 @@ pub(super) fn replacement(compacted: &Compacted, messages: &[Message]) -> Vec<Co
     contents
 }
 
-/// Returns whether a conversation kept by the provider still contains the originals of messages of `agent` that a
-/// compaction or a guardrail has changed. The provider then stores the responses after the change, so the ids of
-/// earlier responses are not used again: they count as changed by the compaction.
+/// Returns whether a conversation kept by the provider still has the originals of messages of `agent` that
+/// a compaction or a guardrail has changed. Earlier responses count as changed by the compaction, so their
+/// ids are not used again.
 pub(super) fn distrust_server(
     compacted: &mut Compacted,
     agent: &str,
@@ -79,9 +79,8 @@ pub(super) fn distrust_server(
     compacted.made_at > 0
 }
 
-/// Returns the message without the ids of the response and the conversation that the provider has stored. A
-/// request must not continue from them, because they contain the original messages. Returns `None` if the
-/// message has no such ids.
+/// Returns the message without the ids of what the provider has stored, if it has any. A request must not
+/// continue from them, because they contain the original messages.
 fn without_server_state(message: &AssistantMessage) -> Option<Message> {
     let native = message.native.as_ref()?;
     if native.response_id.is_none() && native.conversation.is_none() {
@@ -95,7 +94,7 @@ fn without_server_state(message: &AssistantMessage) -> Option<Message> {
     Some(Message::Assistant(message))
 }
 
-/// Applies `change` to each result of a message. Returns `None` if no result changes.
+/// Applies `change` to each result. `None` if none changes.
 fn with_results(
     message: &ToolMessage,
     change: impl Fn(&ToolResult) -> Option<ToolResult>,
@@ -111,8 +110,8 @@ fn with_results(
     Some(Message::Tool(ToolMessage::new(results).by(message.agent.as_str())))
 }
 
-/// Returns the result with only the beginning and the end of its text, and with notes instead of media.
-/// Returns `None` if the result is short and contains no media.
+/// Returns the result with only the beginning and the end of its text, and notes instead of media. `None`
+/// if it is short and has no media.
 fn shortened(result: &ToolResult, limit: usize) -> Option<ToolResult> {
     let text = result.to_text();
     let is_short = text.len() <= limit || text.chars().count() <= limit;
@@ -122,8 +121,8 @@ fn shortened(result: &ToolResult, limit: usize) -> Option<ToolResult> {
     Some(with_text(result, TruncationStrategy::HeadTail.cut(&text, limit).into_owned()))
 }
 
-/// Returns the result with a note about its length instead of its output. Returns `None` if the output is
-/// shorter than the note and contains no media.
+/// Returns the result with a note about its length instead of its output. `None` if the output is shorter
+/// than the note and has no media.
 fn dropped(result: &ToolResult) -> Option<ToolResult> {
     let text = result.to_text();
     let note = format!("[output left out: {} characters]", text.chars().count());

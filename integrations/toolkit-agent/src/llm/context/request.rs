@@ -16,7 +16,6 @@ use toolkit_llm::ModelRequest;
 use toolkit_llm::model::ServerState;
 
 impl LlmAgent {
-    /// Creates the request of a turn.
     pub(super) fn request(
         &self,
         conversation: &mut Conversation,
@@ -40,7 +39,7 @@ impl LlmAgent {
         let options = &settings.options;
         let is_changed = distrust_server(&mut compacted, self.name(), conversation.history(), options);
         let tools = dispatcher.registry();
-        // Not with server state: a provider that stores the conversation needs the result of each call in it.
+        // A provider that stores the conversation needs the result of each call in it.
         let is_quoted = |tool: &str| options.server_state.is_none() && !answer.has_tool(&tools, tool);
         let limit = settings.history_limit;
         let reader = Reader { agent: self.name(), limit, compacted: &compacted, is_quoted: &is_quoted };

@@ -14,14 +14,13 @@ use toolkit_llm::{
     ChatModel, FinishReason, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelRetry, Price,
 };
 
-/// The minimum size, in tokens, of a part of the conversation in one request for a summary.
+/// The minimum tokens of a part in one request.
 const LEAST_TOKENS: u64 = 200;
 
-/// The maximum number of parts into which the conversation is divided for a summary. Each part costs a model
-/// call.
+/// The maximum number of parts of a summarized conversation. Each costs a model call.
 const MOST_PARTS: usize = 8;
 
-/// Writes the summaries for the compactions of one agent.
+/// Writes the summaries for one agent's compactions.
 pub(super) struct Summaries<'a> {
     pub(super) compaction: &'a Compaction,
     pub(in crate::llm) run: &'a Run,
@@ -31,8 +30,8 @@ pub(super) struct Summaries<'a> {
 }
 
 impl Summaries<'_> {
-    /// Writes a summary. If this fails, returns the previous summary, or the summary of the parts so far,
-    /// with the reason for the failure.
+    /// Writes a summary. If this fails, returns the previous summary, or that of the parts so far, with the
+    /// reason.
     ///
     /// # Errors
     /// [`AgentError`] if the run is cancelled or out of time.
@@ -56,7 +55,7 @@ impl Summaries<'_> {
         Ok((self.cut(summary.trim(), limit), error))
     }
 
-    /// Shortens a text to about `limit` tokens by cutting out its middle.
+    /// Cuts out the middle of a text, leaving about `limit` tokens.
     fn cut(&self, text: &str, limit: u64) -> String {
         let tokens = self.compaction.counter.count_text(text);
         if tokens <= limit {
@@ -66,8 +65,8 @@ impl Summaries<'_> {
         TruncationStrategy::HeadTail.cut(text, usize::try_from(chars).unwrap_or(usize::MAX)).into_owned()
     }
 
-    /// Asks the model for a summary. A long conversation is summarized in parts: each request contains the
-    /// summary so far and the next part. If there are too many parts, the oldest parts are skipped.
+    /// Asks the model for a summary. Each request contains the summary so far and the next part of the
+    /// conversation. Of too many parts, the oldest are skipped.
     async fn by_model(
         &self,
         model: &BoxModel,
@@ -81,7 +80,7 @@ impl Summaries<'_> {
         let tokens: Vec<u64> = messages.iter().map(|message| counter.count_text(message)).collect();
         let mut next = 0;
         let mut most_parts = MOST_PARTS;
-        // The default limit of the output may be lifted, but not a limit set by the program.
+        // Only the default limit of the output may be lifted.
         let mut may_lift_limit = self.compaction.summary_options.is_none();
         while next < messages.len() {
             let ends = parts(&tokens, next, room);
@@ -116,8 +115,7 @@ impl Summaries<'_> {
                     next = end;
                     most_parts = most_parts.saturating_sub(1).max(1);
                 }
-                // The context window of the summary model may be smaller than the window of the agent's
-                // model.
+                // The summary model's context window may be smaller than that of the agent's model.
                 Err(error) if error.kind() == ModelErrorKind::ContextTooLong && room > LEAST_TOKENS => {
                     room = (room / 2).max(LEAST_TOKENS);
                 }
@@ -144,8 +142,8 @@ impl Summaries<'_> {
         )
     }
 
-    /// Creates a request for a summary. `is_limited` adds the default limit of the output, unless the program
-    /// has set options for summaries.
+    /// Creates a request for a summary. `is_limited` adds the default limit of the output, unless the
+    /// program has set options.
     fn request(&self, summary: &str, transcript: &str, is_limited: bool) -> ModelRequest {
         let mut options = self.compaction.summary_options.clone().unwrap_or_default();
         if is_limited && self.compaction.summary_options.is_none() {
@@ -163,7 +161,6 @@ impl Summaries<'_> {
         ModelRequest::new([Message::user(text)]).with_instructions(self.instructions()).with_options(options)
     }
 
-    /// Calls the summary model, and retries temporary failures.
     async fn ask(
         &self,
         model: &BoxModel,
@@ -208,7 +205,6 @@ impl Summaries<'_> {
         }
     }
 
-    /// Counts a model call for the limits of the run.
     fn take_call(&self) -> Result<(), ModelError> {
         match self.run.0.budget.take_model_call() {
             Ok(()) => Ok(()),
@@ -228,9 +224,8 @@ impl Summaries<'_> {
     }
 }
 
-/// Divides messages, beginning at the index `next`, into parts of at most `room` tokens. `tokens` contains
-/// the tokens of each message. A message longer than `room` is a part of its own. Returns the end index of
-/// each part.
+/// Divides messages with these `tokens`, from the index `next` on, into parts of at most `room` tokens, and
+/// returns the end of each. A longer message is a part of its own.
 fn parts(tokens: &[u64], next: usize, room: u64) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut sum = 0;
@@ -245,5 +240,4 @@ fn parts(tokens: &[u64], next: usize, room: u64) -> Vec<usize> {
     ends
 }
 
-/// The error message for an empty summary.
 const EMPTY: &str = "the summary is empty";

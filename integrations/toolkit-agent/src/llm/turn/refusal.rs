@@ -5,15 +5,15 @@ use crate::agent::Run;
 use crate::llm::answer::FinalAnswer;
 use toolkit_core::{ErrorKind, ToolCall, ToolError};
 
-/// Returns the error of a call after the first of a message, if the request allowed only one call.
+/// Returns the error of further calls in a message, if the request allowed only one.
 pub(super) fn parallel_call_refused() -> ToolError {
     let text = "Only one tool call per message is allowed, and this one was not run. Make it in your next message if \
                 it is still needed.";
     ToolError::new(ErrorKind::Denied, text).with_brief("Only one call per message")
 }
 
-/// Counts a call for the limits. Returns an error if the call must not run: it exceeds a limit, it is
-/// repeated too often, or an invalid answer comes before it in the turn (`is_repair`).
+/// Counts a call for the limits. Returns an error if it exceeds a limit, is repeated too often, or follows
+/// an invalid answer in the turn (`is_repair`).
 pub(super) fn refusal(
     run: &Run,
     answer: &FinalAnswer<'_>,

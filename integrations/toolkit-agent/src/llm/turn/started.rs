@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use toolkit_core::{CallId, ToolCall};
 
-/// Moves the `started` calls to the beginning of `calls`. A started call that `calls` lacks is added. Two
-/// calls are the same if they have the same id and name. Returns whether a call was added.
+/// Moves the `started` calls to the beginning of `calls`, and adds those that it lacks. Calls with the same
+/// id and name are the same. Returns whether a call was added.
 pub(super) fn put_first(started: &[ToolCall], calls: &mut Vec<ToolCall>) -> bool {
     if started.is_empty() {
         return false;
@@ -42,8 +42,7 @@ fn take_missing(missing: &HashMap<(&CallId, &str), Cell<usize>>, call: &ToolCall
 mod tests {
     use super::*;
 
-    /// Compares the result of `put_first` with a simple search for each call, in lists with few ids and many
-    /// repetitions.
+    /// Compares `put_first` with a simple search for each call, in lists with few ids and many repetitions.
     #[test]
     fn started_calls_are_first_and_complete() {
         let mut random = 1_u64;

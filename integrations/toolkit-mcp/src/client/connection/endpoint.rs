@@ -18,7 +18,8 @@ use toolkit_core::__private::lock;
 type Connecting = Pin<Box<dyn Future<Output = Result<Running, McpError>> + Send>>;
 type Connector = dyn Fn(Attempt) -> Connecting + Send + Sync;
 
-/// The address of a server: a [command](McpCommand), a URL (feature `client-http`), or a pair of byte streams.
+/// The address of a server: a [command](McpCommand), a URL (feature `client-http`), or a pair of byte
+/// streams.
 ///
 /// ```
 /// use toolkit_ai::mcp::client::{McpClient, McpEndpoint};
@@ -30,13 +31,13 @@ type Connector = dyn Fn(Attempt) -> Connecting + Send + Sync;
 #[derive(Clone)]
 pub struct McpEndpoint {
     connector: Arc<Connector>,
-    /// The default name for the server in messages.
+    /// The default name of the server in messages.
     pub(crate) label: String,
-    /// Whether the endpoint can be connected more than once.
+    /// Whether it can be connected more than once.
     pub(crate) is_reusable: bool,
-    /// Whether the server needs a handshake with `initialize`, as far as known.
+    /// Whether the server needs `initialize`, as far as known.
     pub(super) is_legacy: Arc<AtomicBool>,
-    /// The time for a login, in addition to the time for connecting.
+    /// The time for a login, added to that for connecting.
     pub(crate) login_time: Duration,
     pub(super) path: NetworkPath,
 }
@@ -57,8 +58,9 @@ impl McpEndpoint {
         }
     }
 
-    /// Creates the endpoint of a server behind a pair of byte streams, with one message per line. A lost
-    /// connection cannot be restored.
+    /// Creates the endpoint of a server behind a pair of byte streams, with one message per line.
+    ///
+    /// A lost connection cannot be restored.
     pub fn streams(
         reader: impl AsyncRead + Send + Unpin + 'static,
         writer: impl AsyncWrite + Send + Unpin + 'static,
@@ -67,8 +69,8 @@ impl McpEndpoint {
         Self { is_reusable: false, ..Self::streams_from(move || ready(take_once(&streams))) }
     }
 
-    /// Creates the endpoint of a server from a function. The function opens a pair of byte streams, such as
-    /// the halves of a socket, and is called again after the connection was lost.
+    /// Creates an endpoint from a function that opens a pair of byte streams, such as the halves of a socket.
+    /// It is called again after the connection was lost.
     ///
     /// ```
     /// use tokio::net::TcpStream;
@@ -87,18 +89,15 @@ impl McpEndpoint {
         Self::new("mcp".to_owned(), move |attempt| serve_streams(attempt, open()))
     }
 
-    /// Connects and runs the handshake.
     pub(super) fn connect(&self, attempt: Attempt) -> Connecting {
         (self.connector)(attempt)
     }
 }
 
-/// Returns the streams for the first connection.
 fn take_once<S>(streams: &Mutex<Option<S>>) -> io::Result<S> {
     lock(streams).take().ok_or_else(|| io::Error::other("the streams work only once"))
 }
 
-/// Runs the handshake over a pair of byte streams.
 async fn serve_streams<R, W>(
     attempt: Attempt,
     opening: impl Future<Output = io::Result<(R, W)>>,
@@ -112,7 +111,6 @@ where
     attempt.serve(lines).await
 }
 
-/// Starts the process of a server, and runs the handshake over its pipes.
 async fn serve_child(attempt: Attempt, command: McpCommand) -> Result<Running, McpError> {
     let child = ChildTransport::spawn(&command, attempt.limit, &attempt.wire)?;
     attempt.serve(child).await

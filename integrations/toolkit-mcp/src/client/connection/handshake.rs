@@ -1,9 +1,9 @@
 //! The handshake: finds the version of the protocol that client and server share.
 //!
-//! A server of version 2026-07-28 answers `server/discover`, an earlier server answers `initialize`. The client begins with
-//! `server/discover`. On a stream, silence has two meanings: the server is still starting, or ignores the unknown request.
-//! Therefore, `initialize` follows after a moment, and the first usable answer decides. The other answer arrives later and
-//! belongs to no request of the connection, so the SDK drops it.
+//! A server of version 2026-07-28 answers `server/discover`, an earlier one `initialize`. The client begins
+//! with `server/discover`. On a stream, silence has two meanings: the server is still starting, or ignores
+//! the unknown request. Therefore, `initialize` follows after a moment, and the first usable answer decides.
+//! The other answer belongs to no request of the connection, so the SDK drops it.
 
 use super::server_requests::ServerRequestHandler;
 use crate::client::failures::{ends_probe, of_transport, refused};
@@ -26,31 +26,28 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
-/// The ids of the requests. The SDK counts its own requests from zero.
+/// The SDK counts its own requests from zero.
 const DISCOVER: RequestId = RequestId::Number(i32::MAX as i64 - 2);
 const DISCOVER_AGAIN: RequestId = RequestId::Number(i32::MAX as i64 - 1);
 const INITIALIZE: RequestId = RequestId::Number(i32::MAX as i64);
 
-/// The wait for the end of a stream that refuses a message.
+/// The wait for the end after a refused message.
 const ENDING: Duration = Duration::from_secs(1);
 
 pub(super) type Running = RunningService<RoleClient, ServerRequestHandler>;
 
-/// The inputs of one attempt to connect.
 pub(super) struct Attempt {
     pub(super) handler: ServerRequestHandler,
     pub(super) wire: Arc<Wire>,
     pub(super) protocol: McpProtocol,
-    /// The time without an answer to `server/discover` after which `initialize` is sent, too.
+    /// The wait for an answer to `server/discover` before `initialize` is sent, too.
     pub(super) silence: Duration,
-    /// The memory of the endpoint, which says whether the server needs `initialize`.
+    /// The endpoint's memory of whether the server needs `initialize`.
     pub(super) is_legacy: Arc<AtomicBool>,
-    /// The maximum size of a message, in bytes.
     pub(super) limit: usize,
 }
 
 impl Attempt {
-    /// Runs the handshake over a transport.
     pub(super) async fn serve(
         self,
         transport: impl Transport<RoleClient> + 'static,
@@ -61,7 +58,6 @@ impl Attempt {
     }
 }
 
-/// The requests without an answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Waiting {
     Discover,
@@ -82,7 +78,7 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
         Self { transport, attempt, waiting: Waiting::Discover }
     }
 
-    /// Runs the handshake and returns the server's description of itself. Remembers whether the server needs `initialize`.
+    /// Returns the server's description of itself. Remembers whether it needs `initialize`.
     async fn run(mut self) -> Result<ServerPeerInfo, McpError> {
         let info = self.negotiate().await?;
         self.attempt.is_legacy.store(info.protocol_version.has_initialize(), Ordering::Relaxed);
@@ -164,7 +160,7 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
         }
     }
 
-    /// Waits for an answer to one of the two requests. This method is cancel safe: dropping the future loses no answer.
+    /// Waits for an answer to one of the two requests. Cancel safe: dropping the future loses no answer.
     async fn answer(&mut self) -> Result<(RequestId, Answer), McpError> {
         while let Some(message) = self.transport.receive().await {
             match message {
@@ -186,7 +182,7 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
                         let early = ErrorData::new(ErrorCode::INVALID_REQUEST, message, None);
                         JsonRpcMessage::error(early, Some(request.id))
                     };
-                    // A separate task, because this future may be dropped.
+                    // This future may be dropped.
                     tokio::spawn(self.transport.send(answer));
                 }
                 JsonRpcMessage::Notification(message) => {
@@ -199,8 +195,8 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
         Err(self.ended())
     }
 
-    /// Returns the request that an answer belongs to. Some servers answer an unknown request without its id, and some
-    /// write a number as a string.
+    /// Returns the request that an answer belongs to. Some servers answer an unknown request without its id,
+    /// and some write a number as a string.
     fn request(&self, id: Option<&RequestId>) -> Option<RequestId> {
         match id.map(ToString::to_string) {
             None if self.waiting == Waiting::Initialize => Some(INITIALIZE),
@@ -229,8 +225,8 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
         McpError::new(McpErrorKind::Connection, self.attempt.wire.reason())
     }
 
-    /// Remembers that the server may need `initialize` as the first request, because it ended the connection at
-    /// `server/discover`.
+    /// Remembers that the server ended the connection at `server/discover`, so it may need `initialize`
+    /// first.
     fn remember_end(&self) {
         if self.waiting != Waiting::Initialize && self.attempt.protocol == McpProtocol::Auto {
             self.attempt.is_legacy.store(true, Ordering::Relaxed);
@@ -238,24 +234,21 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
     }
 }
 
-/// The refusal of `server/discover`.
 struct Refusal {
     error: McpError,
     next: Next,
 }
 
-/// The request that follows a refusal.
 #[derive(PartialEq, Eq)]
 enum Next {
     /// The server does not speak version 2026-07-28.
     Initialize,
-    /// The server refuses the version, and lists it as supported.
+    /// The server refuses the version, although it lists it as supported.
     DiscoverAgain,
     /// The server speaks the version, and refuses this client.
     Nothing,
 }
 
-/// Returns the description of a server that speaks version 2026-07-28.
 fn discovered(answer: Answer) -> Result<ServerPeerInfo, Refusal> {
     let version = ProtocolVersion::V_2026_07_28;
     let legacy = |error: McpError| Refusal { error, next: Next::Initialize };
@@ -279,7 +272,6 @@ fn discovered(answer: Answer) -> Result<ServerPeerInfo, Refusal> {
     }
 }
 
-/// Returns whether an error has the version among the supported ones.
 fn lists_as_supported(error: &ErrorData, version: &str) -> bool {
     let Some(data) = &error.data else { return false };
     let Some(supported) = data.get("supported").and_then(Value::as_array) else { return false };

@@ -14,13 +14,11 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 use toolkit_core::__private::lock;
 
-/// The entries of a page, and the cursor of the next page.
 pub(crate) type ListedPage<T> = Result<(Vec<T>, Option<String>), ServiceError>;
 
 pub(crate) type PageParams = Option<PaginatedRequestParams>;
 
 impl Session {
-    /// Requests all tools.
     pub(crate) async fn list_tools(&self) -> Result<Catalog, McpError> {
         let has_tools = self.peer.peer_info().is_none_or(|peer| peer.capabilities.tools.is_some());
         let mut catalog = Catalog::default();
@@ -43,7 +41,7 @@ impl Session {
         }
     }
 
-    /// Adds one page of the tools, and returns the cursor of the next page.
+    /// Adds one page of the tools, and returns the cursor of the next one.
     async fn add_tools(
         &self,
         catalog: &mut Catalog,
@@ -53,7 +51,7 @@ impl Session {
         let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
         let answer = async { self.send(request, PeerRequestOptions::no_options()).await?.response().await };
         let result = self.answer_until(deadline, "tools/list", RequestTarget::Unnamed, answer).await?;
-        // Each entry is parsed on its own, so that one malformed tool does not hide all others.
+        // One malformed tool must not hide all others.
         let mut page = serde_json::to_value(result).unwrap_or_default();
         let Some(Value::Array(entries)) = page.get_mut("tools").map(Value::take) else {
             return Err(McpError::new(McpErrorKind::Protocol, "the server's list of tools is not a list"));
@@ -67,8 +65,8 @@ impl Session {
         Ok(page.get("nextCursor").and_then(Value::as_str).map(str::to_owned))
     }
 
-    /// Requests all pages of a list, and returns at most as many entries as the limit of tools. `page` keeps of an entry only
-    /// what has a limit. The list of a server that does not know `method` is empty.
+    /// Requests all pages of a list, and returns at most as many entries as the limit of tools. `page` keeps
+    /// of an entry only what has a limit. The list of a server that does not know `method` is empty.
     pub(crate) async fn list_all<T, F>(
         &self,
         method: &str,
@@ -107,11 +105,10 @@ impl Session {
     }
 }
 
-/// The way through the pages of a list.
 struct PageCursor<'a> {
     method: &'a str,
     limits: &'a McpLimits,
-    /// The number of pages before the current one.
+    /// The number of earlier pages.
     turned: usize,
     cursor: Option<String>,
     /// The digests of all cursors, because cursors may be long.
@@ -120,18 +117,16 @@ struct PageCursor<'a> {
 }
 
 impl<'a> PageCursor<'a> {
-    /// Begins with the first page.
     fn new(method: &'a str, limits: &'a McpLimits) -> Self {
         Self { method, limits, turned: 0, cursor: None, seen: HashSet::new(), digest: RandomState::new() }
     }
 
-    /// Returns the parameters of the request for the current page.
     fn params(&mut self) -> PaginatedRequestParams {
         PaginatedRequestParams::default().with_cursor(self.cursor.take())
     }
 
-    /// Goes to the page that the server names as the next one. Returns `false` after the last page, or the reason if a limit
-    /// is reached before it.
+    /// Goes to the next page. Returns `false` after the last page, or the reason if a limit is reached before
+    /// it.
     fn advance(&mut self, next: Option<String>) -> Result<bool, String> {
         let Some(next) = next else { return Ok(false) };
         let Self { method, limits, .. } = *self;

@@ -7,7 +7,6 @@ use rmcp::service::ServiceError;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
-/// The time for one or more requests.
 #[derive(Clone, Copy)]
 pub(super) struct Deadline {
     pub(super) limit: Duration,
@@ -15,7 +14,6 @@ pub(super) struct Deadline {
 }
 
 impl Deadline {
-    /// Begins the time.
     pub(super) fn after(limit: Duration) -> Self {
         Self { limit, start: Instant::now() }
     }
@@ -26,7 +24,6 @@ impl Deadline {
 }
 
 impl Session {
-    /// Opens the span of a request to the server.
     pub(crate) fn open_span(&self, method: &str, target: RequestTarget<'_>) -> RequestSpan {
         RequestSpan::open(|| RequestFacts {
             is_client: true,
@@ -39,12 +36,11 @@ impl Session {
         })
     }
 
-    /// Returns the version of the protocol.
     fn protocol(&self) -> Option<String> {
         self.peer.peer_info().map(|peer| peer.protocol_version.to_string())
     }
 
-    /// Waits for the answer to a request, within the time limit of a call.
+    /// Waits for the answer within a call's time limit.
     pub(crate) async fn answer<T>(
         &self,
         method: &str,
@@ -55,7 +51,6 @@ impl Session {
         self.answer_until(deadline, method, target, request).await
     }
 
-    /// Waits for the answer to a request, until a deadline.
     pub(super) async fn answer_until<T>(
         &self,
         deadline: Deadline,
@@ -83,14 +78,12 @@ impl Session {
 }
 
 impl RequestSpan {
-    /// Adds the code of the error, if the server has answered with one.
     pub(crate) fn set_refusal(&self, error: &ServiceError) {
         if let ServiceError::McpError(error) = error {
             self.set_code(error.code.0);
         }
     }
 
-    /// Ends the span with the outcome of a request.
     pub(super) fn end_with<T>(&self, outcome: &Result<T, McpError>) {
         let Err(error) = outcome else { return self.end(None) };
         self.end(Some(match error.kind() {

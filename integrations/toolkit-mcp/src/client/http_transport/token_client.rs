@@ -36,24 +36,22 @@ use tracing::subscriber::NoSubscriber;
 /// The maximum number of new tokens for one request.
 const RENEWALS: usize = 2;
 
-/// The time for a server to open the stream of a session.
 const OPENING: Duration = Duration::from_secs(1);
 
-/// The media types that a request accepts. Some servers require both.
+/// Some servers require both.
 const ACCEPTED: HeaderValue = HeaderValue::from_static("text/event-stream, application/json");
 
-/// The stream of a session on which the server sends its own requests and notifications.
+/// The stream of a session with the server's own requests and notifications.
 #[derive(Default)]
 pub(crate) struct ServerStream {
-    /// Whether the server has opened a session.
     has_session: AtomicBool,
-    /// Cancelled when the server has opened the stream, or has refused to open it.
+    /// Cancelled when the server has opened the stream or refused.
     answered: CancellationToken,
 }
 
 impl ServerStream {
-    /// Waits until the stream of a session is open. A server loses notifications of changed tools and questions to the
-    /// user if it sends them before.
+    /// Waits until the stream of a session is open. A server loses the notifications and questions that it
+    /// sends before.
     pub(crate) async fn opened(&self) {
         if self.has_session.load(Ordering::Relaxed) {
             let _ = timeout(OPENING, self.answered.cancelled()).await;
@@ -61,7 +59,6 @@ impl ServerStream {
     }
 }
 
-/// An HTTP client that adds the current token to each request, and reads the answers.
 #[derive(Clone)]
 pub(crate) struct TokenClient {
     pub(crate) http: HttpClient,
@@ -103,7 +100,6 @@ impl HttpRequest {
         Ok(Self { method, url, uri, headers, body: Bytes::new() })
     }
 
-    /// Asks for the token of this request.
     async fn token(
         &self,
         source: &dyn DynTokenSource,
@@ -115,7 +111,6 @@ impl HttpRequest {
     }
 }
 
-/// Returns the value of a header that no log shows.
 fn secret(value: &str) -> Result<HeaderValue, HttpFault> {
     let mut value = HeaderValue::from_str(value).map_err(|_| no_header())?;
     value.set_sensitive(true);
@@ -130,7 +125,7 @@ fn unavailable(reason: impl Display) -> HttpFault {
     HttpFault::Io(io::Error::new(io::ErrorKind::PermissionDenied, format!("no token: {reason}")))
 }
 
-/// Returns the value of a header with a text of the server, which the server gets back.
+/// Returns a header value with a text of the server.
 fn value_of(text: &str) -> Result<HeaderValue, HttpFault> {
     match HeaderValue::from_str(text) {
         Ok(value) => Ok(value),
@@ -138,19 +133,18 @@ fn value_of(text: &str) -> Result<HeaderValue, HttpFault> {
     }
 }
 
-/// Checks the status of an answer to a request that has no call in it.
+/// Checks the status of an answer to a request without a call.
 fn check_success(status: StatusCode) -> Result<(), HttpFault> {
     if status.is_success() { Ok(()) } else { Err(io::Error::other(format!("HTTP {status}")).into()) }
 }
 
-/// Checks that the answer is not compressed.
 fn check_encoding(response: &HttpResponse) -> Result<(), HttpFault> {
     response.check_encoding().map_err(|error| HttpFault::UnexpectedServerResponse(error.to_string().into()))
 }
 
 impl TokenClient {
-    /// Sends a request with the current token. If the server refuses this token, sends the request again with a new
-    /// token: the first new token may lack a scope.
+    /// Sends a request with the current token, and again with a new one if the server refuses it: the first
+    /// new token may lack a scope.
     async fn send(&self, request: &HttpRequest) -> Result<HttpResponse, HttpFault> {
         let Some(source) = &self.token else { return self.send_with(request, None).await };
         let mut token = request.token(&**source, None).await?;
@@ -188,7 +182,6 @@ impl TokenClient {
         self.http.send(sent, Duration::MAX).await.map_err(HttpFault::Client)
     }
 
-    /// Sends a message, and reads the answer.
     async fn post(
         &self,
         request: HttpRequest,
@@ -249,10 +242,9 @@ impl TokenClient {
     }
 }
 
-/// The events with the answer to a message.
 type AnswerEvents = (SseStream, Unsent, Posted);
 
-/// Returns the next event with the answer to a message, and the events after it.
+/// Returns the next event with the answer to a message, and the later events.
 async fn next_answer(
     (mut stream, unsent, posted): AnswerEvents,
 ) -> Option<(Result<Sse, SseError>, AnswerEvents)> {
@@ -274,7 +266,6 @@ async fn next_answer(
     Some((event, (stream, unsent, posted)))
 }
 
-/// Returns the next event of a stream for any message, and the events after it.
 async fn next_event(
     (mut stream, unsent): (SseStream, Unsent),
 ) -> Option<(Result<Sse, SseError>, (SseStream, Unsent))> {

@@ -22,14 +22,13 @@ use toolkit_core::foreign::{clean, shorten};
 use tracing::instrument::WithSubscriber;
 use tracing::subscriber::NoSubscriber;
 
-/// The field in the metadata of a server that accepts the URL of a document as a client id.
+/// Announces that the server accepts the URL of a document as a client id.
 const CLIENT_METADATA: &str = "client_id_metadata_document_supported";
 
-/// The reason why a login at a server without metadata fails.
+/// The failure of a login at a server without metadata.
 const UNNAMED: &str =
     "the server names no authorization server; if it takes a fixed token, use `McpUrl::with_bearer_token`";
 
-/// The outcome of a refresh.
 pub(super) enum Refreshed {
     Tokens(Box<Tokens>),
     /// The refresh token is not valid any more.
@@ -38,10 +37,8 @@ pub(super) enum Refreshed {
     Unregistered,
 }
 
-/// The reason why a login failed.
 pub(super) struct LoginFault {
     pub(super) reason: String,
-    /// Whether the authorization server does not know the program.
     pub(super) is_unregistered: bool,
 }
 
@@ -51,16 +48,13 @@ impl<T: Into<String>> From<T> for LoginFault {
     }
 }
 
-/// The authorization server of one MCP server.
 pub(super) struct AuthorizationServer {
     manager: AuthorizationManager,
     http: LoginHttp,
     issuer: Option<String>,
     token_endpoint: Url,
-    /// Whether the URL of a document about the program is a valid client id.
     reads_client_metadata: bool,
     announces_pkce: bool,
-    /// The place where the SDK puts tokens.
     received: InMemoryCredentialStore,
     resource: Url,
 }
@@ -80,7 +74,7 @@ impl AuthorizationServer {
         let named = http.named_resource();
         let slashed = Url::parse(&format!("{resource}/")).map_err(|error| error.to_string())?;
         if named.as_deref() == Some(slashed.as_str()) {
-            // The server names itself with a slash at the end, which the SDK takes for another resource.
+            // The SDK takes the name with a slash at the end for another resource.
             resource = slashed;
             manager = manager_of(&resource, &http, &received).await?;
             resolved = manager.resolve_metadata_from_challenge(challenge).await;
@@ -117,7 +111,6 @@ impl AuthorizationServer {
         })
     }
 
-    /// Exchanges the refresh token.
     pub(super) async fn refresh(mut self, login: &Login, tokens: Tokens) -> Result<Refreshed, String> {
         if self.issuer != tokens.credentials.issuer {
             return Ok(Refreshed::LoginNeeded);
@@ -192,8 +185,8 @@ impl AuthorizationServer {
         Ok(self.tokens(scopes, None).await?)
     }
 
-    /// Sends the user to the authorization server, and exchanges the code. Returns the registration of a program that is
-    /// not registered otherwise.
+    /// Sends the user to the authorization server, and exchanges the code. Returns the registration of a
+    /// program that is not registered otherwise.
     async fn authorize(
         &mut self,
         login: &Login,
@@ -268,7 +261,6 @@ impl AuthorizationServer {
         Ok(registration)
     }
 
-    /// Exchanges the secret of the program for a token.
     async fn exchange_secret(&mut self, login: &Login, scopes: &[String]) -> Result<(), String> {
         let config = ClientCredentialsConfig::ClientSecret {
             client_id: login.client_id.clone().unwrap_or_default(),
@@ -283,12 +275,11 @@ impl AuthorizationServer {
         exchanged.map(drop).map_err(|error| self.explained(error))
     }
 
-    /// Returns the message of an error of an authorization server, whose addresses may be guessed.
+    /// Returns the message of an error; the addresses of the authorization server may be guessed.
     fn explained(&self, error: AuthError) -> String {
         if self.http.has_metadata() { failed(error) } else { format!("{UNNAMED} ({})", failed(error)) }
     }
 
-    /// Exchanges an assertion for a token.
     async fn exchange_assertion(
         &self,
         id: &str,
@@ -324,7 +315,6 @@ impl AuthorizationServer {
         self.received.save(credentials.with_issuer(self.issuer.clone())).await.map_err(failed)
     }
 
-    /// Returns the tokens that were received.
     async fn tokens(self, scopes: Vec<String>, registration: Option<Registration>) -> Result<Tokens, String> {
         let received = self.received.load().await.map_err(failed)?;
         let credentials = received.ok_or("the authorization server sent no token")?;
@@ -332,7 +322,6 @@ impl AuthorizationServer {
     }
 }
 
-/// Returns the client of the SDK for the logins at a resource.
 async fn manager_of(
     resource: &Url,
     http: &LoginHttp,
@@ -356,7 +345,7 @@ fn texts(scopes: &[String]) -> Vec<&str> {
     scopes.iter().map(String::as_str).collect()
 }
 
-/// Returns the message of an error. The authorization server may have written a part of it.
+/// The authorization server may have written a part of the message.
 fn failed(error: AuthError) -> String {
     clean(&chain(&error))
 }

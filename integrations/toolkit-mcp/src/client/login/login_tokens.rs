@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex};
 use toolkit_core::__private::lock;
 use toolkit_core::redaction::Redactor;
 
-/// The tokens of one server.
 pub(in crate::client) struct LoginTokens(Arc<LoginState>);
 
 struct LoginState {
@@ -59,7 +58,6 @@ impl TokenSource for LoginTokens {
 }
 
 impl LoginState {
-    /// Returns the secrets of the program and of its tokens.
     fn redactor(&self) -> Redactor {
         let mut redactor = Redactor::new();
         if let Some(secret) = &self.login.client_secret {
@@ -75,12 +73,12 @@ impl LoginState {
         lock(&self.tokens).clone()
     }
 
-    /// Returns a token other than the refused one. Returns the refused token if no other can be had.
+    /// Returns a token other than the refused one, if one can be had.
     async fn renew(&self, challenge: Option<TokenChallenge>) -> Result<Option<String>, String> {
         let _renewing = self.renewing.lock().await;
         let refused = challenge.as_ref().and_then(|challenge| challenge.token.as_deref());
         let known = self.tokens();
-        // Another request may have renewed the token in the meantime.
+        // Another request may have renewed it.
         if let Some(token) = known.as_ref().and_then(Tokens::valid_token)
             && refused != Some(token)
         {
@@ -91,7 +89,7 @@ impl LoginState {
             return Ok(self.adopt(tokens));
         }
         let Some(challenge) = challenge else { return Ok(None) };
-        // The refresh may have changed what is known.
+        // The refresh may have changed it.
         let (mut scopes, registration) = match self.tokens() {
             Some(tokens) => (tokens.scopes, tokens.registration),
             None => (Vec::new(), self.load().await?.and_then(|tokens| tokens.registration)),
@@ -112,8 +110,7 @@ impl LoginState {
         Ok(self.adopt(tokens))
     }
 
-    /// Logs in. If the authorization server has lost the registration of the program, logs in once more, which registers the
-    /// program again.
+    /// Logs in, once more if the authorization server has lost the registration of the program.
     async fn log_in(
         &self,
         challenge: &TokenChallenge,
@@ -139,8 +136,8 @@ impl LoginState {
         retried.map_err(|fault: LoginFault| fault.reason)
     }
 
-    /// Returns the tokens that another process has stored, or else exchanges the refresh token. Returns `None` if a
-    /// login is needed.
+    /// Returns the tokens that another process has stored, or else exchanges the refresh token. Returns
+    /// `None` if a login is needed.
     async fn refresh(&self, challenge: Option<&TokenChallenge>) -> Result<Option<Tokens>, String> {
         let _lock = match &self.login.store {
             Some(store) => Some(store.lock_boxed(&self.key).await.map_err(|error| error.to_string())?),
@@ -185,7 +182,6 @@ impl LoginState {
         store.save_boxed(&self.key, text).await.map_err(|error| error.to_string())
     }
 
-    /// Changes the stored tokens.
     async fn change_stored(&self, change: fn(&mut Tokens)) -> Result<(), String> {
         let Some(mut tokens) = self.load().await? else { return Ok(()) };
         change(&mut tokens);

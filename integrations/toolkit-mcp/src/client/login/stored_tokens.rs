@@ -6,34 +6,31 @@ use serde::{Deserialize, Serialize};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use toolkit_core::redaction::Redactor;
 
-/// The time before its expiry at which a token is refreshed, at most half of its lifetime.
+/// The time before expiry at which a token is refreshed, at most half of its lifetime.
 const BEFORE_EXPIRY: Duration = Duration::from_secs(30);
 
-/// The tokens of a login, and what is needed to refresh them.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Tokens {
     pub(super) credentials: StoredCredentials,
     /// The requested scopes.
     pub(super) scopes: Vec<String>,
-    /// The registration of a program that has registered itself.
+    /// A program that has registered itself.
     pub(super) registration: Option<Registration>,
 }
 
-/// A program as an authorization server has registered it.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Registration {
     pub(super) issuer: Option<String>,
     pub(super) client_id: String,
     pub(super) client_secret: Option<String>,
-    /// The scopes that the program may request.
     pub(super) scopes: Vec<String>,
-    /// The port of the registered redirect. Some authorization servers accept no other. With 0, the next login registers
-    /// the program again.
+    /// The port of the registered redirect. Some authorization servers accept no other. With 0, the next
+    /// login registers the program again.
     pub(super) port: u16,
 }
 
 impl Registration {
-    /// Returns whether the program may request the scopes from an authorization server by this registration.
+    /// Returns whether the program may request the scopes from an authorization server.
     pub(super) fn permits(&self, issuer: Option<&str>, scopes: &[String]) -> bool {
         self.issuer.as_deref() == issuer && scopes.iter().all(|scope| self.scopes.contains(scope))
     }
@@ -44,7 +41,6 @@ impl Tokens {
         Some(self.credentials.token_response.as_ref()?.access_token().secret())
     }
 
-    /// Adds the tokens and the secret of a registered program.
     pub(super) fn add_secrets(&self, redactor: &mut Redactor) {
         let registered = self.registration.as_ref().and_then(|known| known.client_secret.as_deref());
         for secret in [self.token(), self.refresh_token(), registered].into_iter().flatten() {
@@ -73,7 +69,7 @@ impl Tokens {
         }
     }
 
-    /// Forgets a registration that the authorization server has lost, with the refresh token that belongs to it.
+    /// Forgets a lost registration, with the refresh token that belongs to it.
     pub(super) fn forget_registration(&mut self) {
         self.registration = None;
         if let Some(response) = &mut self.credentials.token_response {

@@ -12,28 +12,31 @@ use toolkit_core::foreign::{ToolIssue, ToolIssueKind};
 
 /// # Approval
 ///
-/// A server may change the description of a tool after the user has approved the tool. Every change of a published
-/// tool is reported as [`McpEvent::ToolsChanged`]. If the client requires approval, a changed tool keeps the
-/// approved definition and cannot be called until the program approves the new definition. A new tool is reported
-/// as [`McpEvent::Issues`], and is not published until approval.
+/// A server may change a tool after the user has approved it. Every change of a published tool is reported as
+/// [`McpEvent::ToolsChanged`]. If the client requires approval, a changed tool keeps the approved definition
+/// and cannot be called until the program approves the new one. A new tool is reported as
+/// [`McpEvent::Issues`], and is not published until approval.
 impl McpClient {
-    /// Returns the fingerprints of all published tools, by name. A fingerprint is a hash of the tool's entry in
-    /// the tool list. Keep the fingerprints to [approve](crate::client::McpClientBuilder::approved) the same
-    /// definitions after a restart.
+    /// Returns the fingerprints of all published tools, by name: hashes of their entries in the tool list.
+    ///
+    /// Keep them to [approve](crate::client::McpClientBuilder::approved) the same definitions after a
+    /// restart.
     #[must_use]
     pub fn fingerprints(&self) -> BTreeMap<String, String> {
         self.0.catalog.borrow().fingerprints()
     }
 
-    /// Returns the definitions that wait for approval. Show them to the user, and [approve](Self::approve) the
-    /// same values.
+    /// Returns the definitions that wait for approval. Show them to the user, and [approve](Self::approve)
+    /// the same values.
     #[must_use]
     pub fn pending(&self) -> Vec<ToolDefinition> {
         self.0.catalog.borrow().pending.values().map(|tool| tool.definition.clone()).collect()
     }
 
-    /// Approves a [pending](Self::pending) definition. Returns `false` if this definition does not wait for
-    /// approval, for instance because the server has changed the tool again.
+    /// Approves a [pending](Self::pending) definition.
+    ///
+    /// Returns `false` if it does not wait for approval, for instance because the server has changed the tool
+    /// again.
     pub fn approve(&self, definition: &ToolDefinition) -> bool {
         self.0.approve(definition)
     }
@@ -44,8 +47,8 @@ impl Catalog {
         self.tools.iter().map(|(name, tool)| (name.clone(), tool.fingerprint.clone())).collect()
     }
 
-    /// Moves the tools without approval to `pending`. If such a tool has an approved definition in the `earlier`
-    /// catalog, the earlier definition stays published.
+    /// Moves the tools without approval to `pending`. An approved definition in the `earlier` catalog stays
+    /// published.
     fn hold_back(&mut self, approved: &BTreeMap<String, String>, earlier: &Self) {
         let listed = std::mem::take(&mut self.tools);
         for (name, tool) in listed {
@@ -69,7 +72,6 @@ impl Catalog {
 }
 
 impl ClientState {
-    /// Publishes the accepted tools of a tool list.
     pub(super) fn publish(&self, mut fresh: Catalog) {
         let settings = &self.handler.settings;
         let mut approved = lock(&self.approved);

@@ -11,20 +11,16 @@ use toolkit_core::registry::SyncedTools;
 use toolkit_core::search::SearchOptions;
 use toolkit_core::{BuildError, CancellationToken, LiveRegistry, Tool};
 
-/// The name of the tool with which a model searches.
 const DISCOVER_TOOLS: &str = "discover_tools";
 
-/// Keeps a live registry up to date with the tools of a server, until this value is dropped. After that, the tools stay
-/// registered.
+/// Keeps a live registry up to date with a server until it is dropped. The tools then stay registered.
 #[derive(Debug)]
 #[must_use = "the registry no longer follows the server once this value is dropped; see `detach`"]
 pub struct Following {
     guard: DropGuard,
-    /// The latest tools that were registered.
     registered: watch::Receiver<RegisteredTools>,
 }
 
-/// The tools that were registered.
 #[derive(Debug, Clone)]
 struct RegisteredTools {
     catalog: Arc<Catalog>,
@@ -32,7 +28,6 @@ struct RegisteredTools {
 }
 
 impl RegisteredTools {
-    /// Returns whether these are the current tools of the client.
     fn are_current(&self, client: &McpClient) -> bool {
         Arc::ptr_eq(&self.catalog, &client.0.catalog.borrow()) && self.are_deferred == client.0.defers()
     }
@@ -44,38 +39,35 @@ impl Following {
         drop(self.guard.disarm());
     }
 
-    /// Waits until the registry has the current tools of the client.
     pub(crate) async fn registered(&self, client: &McpClient) {
         let mut registered = self.registered.clone();
-        // Fails if the client was closed.
         let _ = registered.wait_for(|tools| tools.are_current(client)).await;
     }
 }
 
 impl McpClient {
-    /// Registers the tools in a live registry, and changes the registry whenever the tools of the server
-    /// change.
+    /// Registers the tools in a live registry, and changes it whenever the tools of the server change.
     ///
-    /// If there are [many tools](crate::client::McpClientBuilder::tool_search_above), they are deferred: turn on tool search in the
-    /// registry, so that a model finds them when it needs them.
+    /// [Many tools](crate::client::McpClientBuilder::tool_search_above) are deferred: turn on tool search in
+    /// the registry, so that a model finds them when it needs them.
     ///
     /// Listeners of the registry receive an event for each added, removed and replaced tool. Overrides and
     /// rules for disabling tools stay. If the registry refuses a later tool, for instance because its name is
     /// taken, the client emits [`McpEvent::Refused`].
     ///
     /// # Errors
-    /// Returns a [`BuildError`] if the registry refuses the current tools. The registry is then unchanged.
+    /// Returns a [`BuildError`] if the registry refuses the current tools. It is then unchanged.
     pub fn follow(&self, registry: &LiveRegistry) -> Result<Following, BuildError> {
         self.follow_with(registry, || {})
     }
 
-    /// Registers the tools in a live registry that turns tool search on when they are deferred.
+    /// Also turns on tool search when the tools are deferred.
     pub(crate) fn follow_with_search(&self, registry: &LiveRegistry) -> Result<Following, BuildError> {
         let live = registry.clone();
         self.follow_with(registry, move || turn_search_on(&live))
     }
 
-    /// Registers the tools in a live registry. Calls `when_deferred` after each change, if the tools are deferred.
+    /// Calls `when_deferred` after each change, if the tools are deferred.
     fn follow_with(
         &self,
         registry: &LiveRegistry,
@@ -121,7 +113,7 @@ impl McpClient {
         Ok(Following { guard: following.drop_guard(), registered })
     }
 
-    /// Returns the tools of the list. Tools that are no longer listed are left out.
+    /// Returns the tools that are still listed.
     fn provided(&self, listed: &Catalog) -> Vec<Arc<dyn Tool>> {
         let mut provided: Vec<Arc<dyn Tool>> = Vec::new();
         for tool in ProvidedTool::all(self.clone()) {
@@ -133,7 +125,8 @@ impl McpClient {
     }
 }
 
-/// Turns tool search on in a registry, unless it is on. A registry with a tool of the same name as a search tool stays without.
+/// Turns tool search on, unless it is on. A registry with a tool of the same name as a search tool stays
+/// without.
 fn turn_search_on(registry: &LiveRegistry) {
     if registry.snapshot().get(DISCOVER_TOOLS).is_some() {
         return;
@@ -142,6 +135,6 @@ fn turn_search_on(registry: &LiveRegistry) {
         registry.enable_tool_search(SearchOptions::default());
         Ok(())
     });
-    // The tools are then listed as they would be without tool search.
+    // The tools are then listed as without tool search.
     drop(enabled);
 }

@@ -21,8 +21,8 @@ pub struct McpResourceTools {
 }
 
 impl McpClient {
-    /// Returns the tools with which a model lists and reads the resources of the server, for instance the full text that a
-    /// link in a result names.
+    /// Returns tools with which a model lists and reads resources, such as the full text that a link in a
+    /// result names.
     ///
     /// ```no_run
     /// # async fn example(client: toolkit_ai::mcp::client::McpClient) -> Result<(), Box<dyn std::error::Error>> {
@@ -96,7 +96,6 @@ impl McpResourceTools {
     }
 }
 
-/// Describes a resource in one line.
 fn line(resource: &McpResource) -> String {
     let name = resource.title.as_ref().unwrap_or(&resource.name);
     let mut parts = vec![name.as_str()];

@@ -10,11 +10,11 @@ use toolkit_core::{ToolMetadata, ToolName};
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ToolListChange {
-    /// The names of new tools, sorted.
+    /// The new tools, sorted.
     pub added: Vec<ToolName>,
-    /// The names of removed tools, sorted.
+    /// The removed tools, sorted.
     pub removed: Vec<ToolName>,
-    /// The tools with a changed definition, sorted by name.
+    /// The changed tools, sorted by name.
     pub changed: Vec<McpToolChange>,
 }
 
@@ -22,19 +22,23 @@ pub struct ToolListChange {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct McpToolChange {
-    /// The name of the tool.
+    /// Its name.
     pub tool: ToolName,
-    /// The old and the new description, if the description changed.
+    /// The old and the new description, if changed.
     pub description: Option<(String, String)>,
-    /// The differences of the parameters, if the parameters changed. The list of differences is empty if the
-    /// schemas differ only in keywords without meaning.
+    /// The differences of the parameters, if changed.
+    ///
+    /// The list is empty if the schemas differ only in keywords without meaning.
     pub parameters: Option<SchemaDiff>,
-    /// The differences of the output schema, if the output schema changed.
+    /// The differences of the output schema, if changed.
     pub output: Option<SchemaDiff>,
-    /// The names of changed settings: `title`, `read_only`, `destructive`, `idempotent`, `open_world`,
-    /// `meta`. `other` stands for members of the [entry](crate::client::McpClient::listed_tool) that have no place in a definition.
+    /// The changed settings: `title`, `read_only`, `destructive`, `idempotent`, `open_world`, `meta`.
+    ///
+    /// `other` stands for members of the [entry](crate::client::McpClient::listed_tool) that no definition
+    /// has.
     pub settings: Vec<&'static str>,
-    /// Whether the tool waits for [approval](crate::client::McpClient::approve) and cannot be called until then.
+    /// Whether the tool waits for [approval](crate::client::McpClient::approve), and cannot be called until
+    /// then.
     pub is_blocked: bool,
 }
 
@@ -45,12 +49,13 @@ impl ToolListChange {
         self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
     }
 
-    /// Returns the differences between two catalogs. A tool that waits for approval in `new`, but not in
-    /// `old`, counts as changed.
+    /// Also counts a tool as changed that waits for approval in `new`, but not in `old`.
     pub(crate) fn between(old: &Catalog, new: &Catalog) -> Self {
-        let mut change = Self::default();
-        change.added = names_missing_in(old, new);
-        change.removed = names_missing_in(new, old);
+        let mut change = Self {
+            added: names_missing_in(old, new),
+            removed: names_missing_in(new, old),
+            changed: Vec::new(),
+        };
         for (name, tool) in &new.tools {
             let Some(earlier) = old.tools.get(name) else { continue };
             let waiting = new.pending.get(name).filter(|waiting| old.pending.get(name) != Some(*waiting));
@@ -63,7 +68,6 @@ impl ToolListChange {
     }
 }
 
-/// Returns the names of the tools of `catalog` that `other` does not have.
 fn names_missing_in(other: &Catalog, catalog: &Catalog) -> Vec<ToolName> {
     let mut names = Vec::new();
     for (name, tool) in &catalog.tools {
@@ -105,7 +109,6 @@ impl McpToolChange {
     }
 }
 
-/// Returns the names of the settings that differ.
 fn settings(old: &ToolMetadata, new: &ToolMetadata) -> Vec<&'static str> {
     let compared = [
         ("title", old.title == new.title),

@@ -20,7 +20,6 @@ struct RawList {
 }
 
 impl RawLists {
-    /// Keeps the list of a message. Other messages are ignored.
     pub(crate) fn keep(&self, message: &str) {
         if let Ok(list) = from_str::<RawList>(message)
             && list.result.get("tools").is_some_and(Value::is_array)
@@ -41,7 +40,6 @@ impl RawLists {
     }
 }
 
-/// Returns the list with the tools that are in the list of the SDK.
 fn accepted(mut raw: Value, list: &ListToolsResult) -> Value {
     if let Some(tools) = raw.get_mut("tools").and_then(Value::as_array_mut)
         && tools.len() != list.tools.len()

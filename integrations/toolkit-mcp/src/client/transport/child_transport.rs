@@ -19,10 +19,10 @@ use tokio::time::sleep;
 use tokio::time::timeout;
 use toolkit_core::redaction::Unread;
 
-/// The time that a server has to exit after its input ended, and again after the signal to terminate.
+/// The time to exit after the end of input, and again after the signal to terminate.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The time that the other processes of the group have to exit after the signal to terminate.
+/// The time for the other processes of the group after the signal to terminate.
 #[cfg(unix)]
 const GROUP_TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -32,10 +32,9 @@ const STATUS_TIMEOUT: Duration = Duration::from_millis(200);
 #[cfg(unix)]
 const SIGTERM: i32 = 15;
 
-/// The maximum length of a line of standard error, in bytes.
+/// The maximum length of a line, in bytes.
 const MAX_LINE_BYTES: usize = 4_096;
 
-/// The transport to a child process.
 pub(crate) struct ChildTransport {
     /// `None` after the process has exited.
     child: Option<Box<dyn ChildWrapper>>,
@@ -44,7 +43,6 @@ pub(crate) struct ChildTransport {
 }
 
 impl ChildTransport {
-    /// Starts the process and returns the transport to it.
     pub(crate) fn spawn(command: &McpCommand, limit: usize, wire: &Arc<Wire>) -> Result<Self, McpError> {
         wire.secrets.add(&command.secrets());
         let mut process = CommandWrap::from(command.to_process());
@@ -61,7 +59,6 @@ impl ChildTransport {
     }
 }
 
-/// Creates the error for a process that could not be started.
 fn start_error(command: &McpCommand, error: &io::Error) -> McpError {
     if let Some(directory) = command.missing_directory() {
         let text = format!("the working directory `{}` does not exist", directory.display());
@@ -139,7 +136,7 @@ async fn has_exited_within(limit: Duration, child: &mut Box<dyn ChildWrapper>) -
     matches!(timeout(limit, child.wait()).await, Ok(Ok(_)))
 }
 
-/// Kills the process and all processes of its group, if the transport is dropped without being closed.
+/// Kills the process group of a transport that was not closed.
 impl Drop for ChildTransport {
     fn drop(&mut self) {
         if let Some(child) = &mut self.child {

@@ -17,7 +17,7 @@ use toolkit_core::redaction::Unread;
 
 pub(crate) type ServerLines<R, W> = LineTransport<RoleClient, R, W>;
 
-/// The maximum number of bytes of an invalid message that an event contains.
+/// The limit in bytes of an invalid message in an event.
 const SHOWN: usize = 256;
 
 impl LineRole for RoleClient {
@@ -57,7 +57,7 @@ impl LineRole for RoleClient {
         if !members.get("tools").is_some_and(Value::is_array) {
             return from_value(members);
         }
-        // The type of the SDK keeps only the members of a tool that it knows.
+        // The SDK keeps only the members of a tool that it knows.
         match from_value(members.clone())? {
             ServerResult::ListToolsResult(_) => Ok(ServerResult::CustomResult(CustomResult(members))),
             other => Ok(other),
@@ -80,10 +80,8 @@ impl LineRole for RoleClient {
         let text = message.get(..end).unwrap_or_default().to_owned();
         let error = redactor.redact(&fault.error);
         wire.emit(McpEvent::InvalidMessage { text, error: error.clone() });
-        if fault.id.is_none() {
-            return None;
-        }
-        Some((ErrorData::new(INVALID, error, None), fault.id))
+        let id = fault.id?;
+        Some((ErrorData::new(INVALID, error, None), Some(id)))
     }
 
     fn lost(wire: &Arc<Wire>, error: &io::Error) {

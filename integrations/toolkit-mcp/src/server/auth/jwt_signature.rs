@@ -10,7 +10,7 @@ use serde_json::Value;
 /// A token in the compact form, not yet verified.
 pub(super) struct SignedJwt<'a> {
     header: JwtHeader,
-    /// The header and the claims as they were signed.
+    /// The signed header and claims.
     signed: &'a [u8],
     claims: Vec<u8>,
     signature: Vec<u8>,
@@ -45,7 +45,7 @@ impl<'a> SignedJwt<'a> {
     }
 }
 
-/// The algorithms for asymmetric keys. There is no entry for `none`, and none for shared secrets.
+/// The algorithms for asymmetric keys: neither `none` nor shared secrets.
 enum JwtAlgorithm {
     Rsa(&'static RsaParameters),
     Curve(&'static str, &'static dyn VerificationAlgorithm),
@@ -81,13 +81,12 @@ pub(super) struct JwtKey {
     y: Option<String>,
 }
 
-/// Returns the bytes of a part of a key.
 fn decoded(part: Option<&str>) -> Option<Vec<u8>> {
     BASE64URL_NOPAD.decode(part?.as_bytes()).ok()
 }
 
 impl JwtKey {
-    /// Reads a key. Returns `None` if it is not for signatures.
+    /// Reads a key; `None` if it is not for signatures.
     pub(super) fn parse(key: &Value) -> Option<Self> {
         let key = Self::deserialize(key).ok()?;
         let is_usable = key.usage.as_ref().is_none_or(|usage| usage == "sig");
@@ -100,7 +99,6 @@ impl JwtKey {
         is_named && self.alg.as_ref().is_none_or(|alg| *alg == jwt.header.alg)
     }
 
-    /// Returns whether this key has signed the token.
     pub(super) fn verifies(&self, jwt: &SignedJwt<'_>) -> bool {
         self.may_sign(jwt) && self.verified(jwt).is_some()
     }

@@ -12,22 +12,24 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::Instant;
 use toolkit_core::__private::lock;
 
-/// The permitted difference between the clocks of the issuer and this machine, in seconds.
+/// The permitted difference between the clocks, in seconds.
 const LEEWAY: f64 = 30.0;
 
 /// The time after which keys are read again.
 const KEYS_AGE: Duration = Duration::from_secs(3_600);
 
-/// The minimum time between two attempts to read keys, so that forged tokens cannot flood the issuer.
+/// The minimum time between two attempts, so that forged tokens cannot flood the issuer.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// A check of access tokens that are JSON Web Tokens, for [`McpServer::with_oauth`](crate::server::McpServer::with_oauth).
+/// A check of access tokens that are JSON Web Tokens, for
+/// [`McpServer::with_oauth`](crate::server::McpServer::with_oauth).
 ///
-/// The verifier finds the keys of the issuer from its metadata (RFC 8414 or OpenID Connect), and reads them again after
-/// an hour, or when a token names an unknown key, at most every ten seconds. If keys cannot be read, the last ones stay
-/// valid. A valid token
+/// The verifier finds the keys of the issuer from its metadata (RFC 8414 or OpenID Connect). It reads them
+/// again after an hour, or when a token names an unknown key, at most every ten seconds. If keys cannot be
+/// read, the last ones stay valid. A valid token
 ///
-/// - has a signature of the issuer with RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384 or EdDSA (Ed25519),
+/// - has a signature of the issuer with RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384 or EdDSA
+///   (Ed25519),
 /// - names this issuer (`iss`) and this audience (`aud`), and
 /// - is not expired (`exp` is required) and already valid (`nbf`). Clocks may differ by 30 seconds.
 ///
@@ -59,7 +61,6 @@ struct Issuer {
     attempt: tokio::sync::Mutex<Option<Instant>>,
 }
 
-/// The keys of an issuer, and the time when they were read.
 #[derive(Default)]
 struct Keys {
     list: Vec<JwtKey>,
@@ -67,8 +68,8 @@ struct Keys {
 }
 
 impl JwtVerifier {
-    /// Creates a verifier for the tokens of `issuer` that are made for `audience`, the public URL of the server
-    /// (RFC 8707). `issuer` is written as in the tokens.
+    /// Creates a verifier for the tokens of `issuer`, written as in the tokens, for `audience`, the public
+    /// URL of the server (RFC 8707).
     ///
     /// # Errors
     /// The issuer is not a URL with `https`, and not on this machine.
@@ -89,7 +90,7 @@ impl JwtVerifier {
         })))
     }
 
-    /// Verifies a token. Returns `None` if the token is not valid.
+    /// Verifies a token. Returns `None` if it is not valid.
     pub fn verify(&self, token: String) -> impl Future<Output = Option<VerifiedToken>> + Send + use<> {
         let issuer = self.0.clone();
         async move {
@@ -105,7 +106,6 @@ impl JwtVerifier {
 debug!(JwtVerifier, self, "issuer": self.0.name, "audience": self.0.audience);
 
 impl Issuer {
-    /// Returns the claims of a valid token.
     async fn claims(&self, token: &str) -> Result<Value, &'static str> {
         let jwt = SignedJwt::parse(token).ok_or("it is no JSON Web Token")?;
         if !lock(&self.keys).serve(&jwt) {
@@ -168,7 +168,6 @@ impl Issuer {
         Ok(keys.iter().filter_map(JwtKey::parse).collect())
     }
 
-    /// Reads a JSON document of the issuer.
     async fn get(&self, url: &str) -> Result<Value, String> {
         let request = Request::get(url).body(Vec::new()).map_err(|error| error.to_string())?;
         let response = self.http.send(request).await.map_err(|error| error.to_string())?;

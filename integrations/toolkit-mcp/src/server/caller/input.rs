@@ -1,8 +1,8 @@
 //! Input from the client during a call: questions to the user, and approvals.
 //!
-//! With earlier protocol versions, the server sends a request and waits. Since version 2026-07-28, a call
-//! that needs input ends with `input_required`; the client repeats the call with the answers and with the
-//! signed state of the earlier rounds.
+//! With earlier protocol versions, the server sends a request and waits. Since version 2026-07-28,
+//! a call that needs input ends with `input_required`; the client repeats it with the answers and
+//! the signed state.
 
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -23,7 +23,7 @@ use toolkit_core::__private::lock;
 use toolkit_core::ToolError;
 use toolkit_core::schema::{canonical_json, violations};
 
-/// The time for which a client may repeat a call with its state.
+/// The time to repeat a call with its state.
 const STATE_LIFETIME: Duration = Duration::from_secs(3_600);
 
 /// The key of the question for approval.
@@ -33,11 +33,11 @@ pub(super) const APPROVAL: &str = "toolkit.approval";
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Elicited {
-    /// The user sent the form with this content.
+    /// The user sent this content.
     Accepted(Value),
-    /// The user declined to answer.
+    /// The user declined.
     Declined,
-    /// The user closed the form without an answer.
+    /// The user closed the form.
     Cancelled,
 }
 
@@ -51,12 +51,12 @@ impl Elicited {
     }
 }
 
-/// The input of one call: the answers in the request, and the questions that the call asks before its response.
+/// The input of one call: the answers in the request, and the questions asked before its response.
 #[derive(Default)]
 pub(crate) struct Inputs {
     name: Box<str>,
     arguments: Arc<str>,
-    /// The identity of the client. Only this client may continue the call.
+    /// The identity of the client, which alone may continue the call.
     principal: Option<String>,
     answers: BTreeMap<String, Value>,
     questions: Mutex<Questions>,
@@ -66,27 +66,26 @@ pub(crate) struct Inputs {
 #[derive(Default)]
 struct Questions {
     requests: InputRequests,
-    /// The capabilities that the tool's questions need but the client lacks.
+    /// The capabilities that the questions need but the client lacks.
     missing: Option<ClientCapabilities>,
 }
 
-/// The state of an interrupted call. The server signs the state, and the client keeps it.
+/// The state of an interrupted call, signed by the server and kept by the client.
 #[derive(Serialize, Deserialize)]
 struct State {
-    /// The answers of the earlier rounds.
     answers: BTreeMap<String, Value>,
-    /// The keys of the questions asked in the last round.
+    /// The questions of the last round.
     keys: BTreeSet<String>,
 }
 
 impl Inputs {
     /// Creates the input of a call from the answers and the state of the request.
     ///
-    /// A client may answer a tool's questions in advance. An answer to the question for approval counts only if the
-    /// signed state shows that the question was asked.
+    /// A client may answer a tool's questions in advance. An answer to the question for approval
+    /// counts only if the signed state shows that it was asked.
     ///
     /// # Errors
-    /// The state is not from this server, belongs to another call or another client, or is too old.
+    /// The state is not from this server, belongs to another call or client, or is too old.
     pub(crate) fn new(
         secret: &RequestStateCodec,
         name: &str,
@@ -117,12 +116,11 @@ impl Inputs {
         })
     }
 
-    /// Waits until the call has a question without an answer.
     pub(crate) async fn suspended(&self) {
         self.has_question.notified().await;
     }
 
-    /// Returns the response that asks the client, if there are questions without answers.
+    /// Returns the response that asks for missing answers.
     pub(crate) fn suspension(
         &self,
         secret: &RequestStateCodec,
@@ -143,7 +141,7 @@ impl Inputs {
         })
     }
 
-    /// Sends a request to the client and returns the result. If the protocol version has no sessions, the call is
+    /// Sends a request to the client and returns the result. Without sessions, the call is
     /// suspended until the client has the answer.
     pub(crate) async fn request(
         &self,
@@ -191,7 +189,7 @@ impl Inputs {
         }
     }
 
-    /// Records a question and waits forever. The server then drops the call, and this future with the call.
+    /// Records a question and waits forever. The server then drops the call with this future.
     async fn suspend(&self, change: impl FnOnce(&mut Questions)) -> ! {
         change(&mut lock(&self.questions));
         self.has_question.notify_one();
@@ -199,20 +197,19 @@ impl Inputs {
     }
 }
 
-/// Returns the text of the call that a state belongs to. The order of members in the arguments does not matter. Numbers are
-/// compared exactly, because a `Value` would round them.
+/// Returns the text of the call that a state belongs to. The order of arguments does not matter.
+/// Numbers are compared exactly, because a `Value` would round them.
 fn bound_to(name: &str, arguments: &str, principal: Option<&str>) -> String {
     let arguments = canonical_json(arguments).unwrap_or_else(|_| arguments.to_owned());
     let principal = principal.map(|principal| format!("\n{principal}")).unwrap_or_default();
     format!("{name}\n{arguments}{principal}")
 }
 
-/// Returns whether a request belongs to a protocol version without sessions.
+/// Returns whether the protocol version has no sessions.
 pub(crate) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
-/// Returns the request of the server to a client with this `method`.
 #[expect(deprecated, reason = "sampling and roots are still part of the protocol")]
 fn question(method: &str, params: Value) -> Result<InputRequest, String> {
     let question = match method {
@@ -229,7 +226,7 @@ fn question(method: &str, params: Value) -> Result<InputRequest, String> {
     question.map_err(|error| error.to_string())
 }
 
-/// Returns the capability that a question needs. Returns `None` if the client has the capability.
+/// Returns the needed capability that the client lacks.
 fn missing(question: &InputRequest, capabilities: &ClientCapabilities) -> Option<ClientCapabilities> {
     let mut missing = ClientCapabilities::default();
     match question {
@@ -247,8 +244,8 @@ fn missing(question: &InputRequest, capabilities: &ClientCapabilities) -> Option
     Some(missing)
 }
 
-/// Returns whether `answer` is a valid result of a request with this `method` and these `params`. A form's
-/// content must fit the schema of the form.
+/// Returns whether `answer` is a valid result of this request. A form's content must fit its
+/// schema.
 fn is_answer(method: &str, params: &Value, answer: &Value) -> bool {
     match method {
         "elicitation/create" => match answer.get("action").and_then(Value::as_str) {
@@ -276,7 +273,7 @@ mod tests {
         Inputs::new(&secret, "delete", arguments, None, state, principal.map(str::to_owned))
     }
 
-    /// An approval is of one user: another one who has seen the state cannot repeat the call with it.
+    /// Another user who has seen the state cannot repeat the call with it.
     #[test]
     fn a_state_belongs_to_one_client() {
         let secret = RequestStateCodec::new_unchecked(b"a secret of thirty-two bytes....");

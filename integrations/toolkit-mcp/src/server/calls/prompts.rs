@@ -13,10 +13,10 @@ use serde_json::Value;
 use toolkit_core::output::IntoToolOutput;
 use toolkit_core::{Content, Dispatcher, ToolDefinition, ToolError, ToolOutput};
 
-/// The role of the model in the structured value of [`PromptMessages`].
+/// The model's role in the value of [`PromptMessages`].
 const ASSISTANT: &str = "assistant";
 
-/// The messages of a prompt, for a prompt that also has messages of the model.
+/// The messages of a prompt, also of the model.
 ///
 /// ```
 /// use toolkit_ai::tool;
@@ -66,7 +66,7 @@ impl IntoToolOutput for PromptMessages {
     }
 }
 
-/// Returns a page of the prompts of a registry in the form of the protocol, and the cursor of the next page.
+/// Returns a page of the prompts, and the cursor of the next page.
 pub(crate) fn listed(
     dispatcher: &Dispatcher,
     view: &View<'_>,
@@ -96,7 +96,6 @@ fn listed_prompt(definition: &ToolDefinition) -> Prompt {
     prompt
 }
 
-/// Returns the messages of a prompt.
 pub(crate) async fn get(
     session: CallSession<'_>,
     dispatcher: &Dispatcher,

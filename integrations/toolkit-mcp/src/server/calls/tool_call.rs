@@ -12,7 +12,6 @@ use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 use toolkit_core::{CallId, ErrorKind};
 
-/// Runs a call and returns the response to its request.
 pub(crate) async fn run(
     session: CallSession<'_>,
     mut request: CallToolRequestParams,
@@ -63,8 +62,8 @@ pub(crate) async fn run(
     Ok(result.into())
 }
 
-/// The links to the full texts of one call. When this value is dropped, the links are removed from the store, even if
-/// the call was cancelled.
+/// The links to the full texts of one call. Dropping them removes them from the store, even if the call was
+/// cancelled.
 struct Links<'a> {
     settings: &'a ServerSettings,
     call: CallId,
@@ -83,7 +82,7 @@ impl Drop for Links<'_> {
     }
 }
 
-/// Returns the full JSON of a truncated result, parsed from the first full text of the call.
+/// Returns the full JSON of a truncated result, parsed from the first full text.
 fn full_json(settings: &ServerSettings, links: &[Resource]) -> Option<Value> {
     let text = settings.outputs.as_ref()?.json(&links.first()?.uri)?;
     serde_json::from_str(&text).ok()

@@ -5,7 +5,6 @@ use rmcp::RoleServer;
 use rmcp::model::{CallToolResponse, ErrorData};
 use rmcp::service::RequestContext;
 
-/// Opens the span of a request.
 pub(crate) fn open(
     method: &str,
     target: RequestTarget<'_>,
@@ -26,7 +25,6 @@ pub(crate) fn open(
     span
 }
 
-/// Runs the future `work`, which answers the request, within its span.
 pub(crate) async fn answered<T>(
     span: RequestSpan,
     work: impl Future<Output = Result<T, ErrorData>>,
@@ -44,7 +42,6 @@ pub(crate) async fn answered<T>(
     answer
 }
 
-/// Returns whether the result of a call is an error for the model.
 pub(super) fn is_tool_error(response: &CallToolResponse) -> bool {
     matches!(response, CallToolResponse::Complete(result) if result.is_error == Some(true))
 }

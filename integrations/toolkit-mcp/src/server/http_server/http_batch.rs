@@ -12,14 +12,15 @@ use rmcp::model::{ClientJsonRpcMessage, ProtocolVersion};
 use serde_json::value::RawValue;
 use toolkit_http::server::HttpBody;
 
-/// Returns whether the client of a request may send batches: in a session of a version that has them.
+/// Accepts batches in a session of a version that has them.
 pub(super) fn accepts_batches(headers: &HeaderMap) -> bool {
     let version = headers.get("mcp-protocol-version");
     headers.contains_key("mcp-session-id")
         && version.is_none_or(|version| version == ProtocolVersion::V_2025_03_26.as_str())
 }
 
-/// Answers the messages of a batch at the same time, each with `answer`. The responses are events of one stream.
+/// Answers the messages of a batch at the same time, each with `answer`. The responses are events of one
+/// stream.
 pub(super) async fn answer_batch(
     parts: Parts,
     batch: &[u8],

@@ -10,7 +10,6 @@ use tokio::net::{TcpListener, ToSocketAddrs, lookup_host};
 use toolkit_http::server::HttpGuards;
 
 impl HttpSettings {
-    /// Keeps the fault of a setting in place of the one that its earlier value had.
     pub(super) fn set_fault(&mut self, method: &'static str, fault: Option<String>) {
         match fault {
             Some(fault) => self.faults.insert(method, fault),
@@ -29,7 +28,7 @@ impl HttpSettings {
     }
 }
 
-/// Returns what is wrong with the token of a server. The token is a secret, so the text does not show it.
+/// Returns what is wrong with the token, without the token.
 pub(super) fn token_fault(token: &str) -> Option<String> {
     let token = token.trim();
     let fault = if token.is_empty() {
@@ -44,7 +43,6 @@ pub(super) fn token_fault(token: &str) -> Option<String> {
     Some(fault.to_owned())
 }
 
-/// Returns what is wrong with an accepted host.
 pub(super) fn host_fault(host: &str) -> Option<String> {
     let host = host.trim();
     if let Some((scheme, rest)) = host.split_once("://") {
@@ -60,7 +58,6 @@ pub(super) fn host_fault(host: &str) -> Option<String> {
     Some(format!("`{host}` is no host; write it as `tools.example.com`"))
 }
 
-/// Returns what is wrong with an accepted origin.
 pub(super) fn origin_fault(origin: &str) -> Option<String> {
     let origin = origin.trim();
     let uri: Option<Uri> = origin.strip_suffix(":*").unwrap_or(origin).parse().ok();
@@ -71,7 +68,7 @@ pub(super) fn origin_fault(origin: &str) -> Option<String> {
     Some(format!("`{origin}` is no origin; write it as `https://app.example.com`"))
 }
 
-/// Binds an address. Errors name the address, as far as it can be read.
+/// Binds an address. Errors name it, as far as it can be read.
 pub(super) async fn bind(
     guards: &HttpGuards,
     address: impl ToSocketAddrs,

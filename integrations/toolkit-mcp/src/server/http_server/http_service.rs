@@ -1,4 +1,4 @@
-//! The server as a tower service: the guards, tokens and identities. The HTTP service of the SDK does the rest.
+//! The server as a tower service: the guards, tokens and identities around the HTTP service of the SDK.
 
 use super::http_batch::{accepts_batches, answer_batch};
 use super::sessions::{SessionRequest, Sessions};
@@ -27,9 +27,11 @@ use tower_service::Service;
 /// The time after which the answer of a request without a session becomes an event stream.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// A server as a tower service, for requests with bodies of any HTTP library. Clones share sessions and limits.
+/// A server as a tower service, for requests with bodies of any HTTP library. Clones share sessions and
+/// limits.
 ///
-/// Requests with any path are for the server, but the paths of the metadata [of OAuth](crate::server::McpServer::with_oauth).
+/// It takes requests with any path as its own, except the metadata [of
+/// OAuth](crate::server::McpServer::with_oauth).
 ///
 /// ```
 /// use toolkit_ai::ToolRegistry;
@@ -40,7 +42,7 @@ const SLOW: Duration = Duration::from_secs(1);
 /// ```
 #[derive(Clone)]
 pub struct HttpService {
-    /// Shared, because a service is cloned for each request, and a clone of the SDK's service copies its settings.
+    /// Shared: it is cloned for each request, and a clone of the SDK's service copies its settings.
     service: Arc<StreamableHttpService<ClientRequestHandler, Sessions>>,
     settings: Arc<ServerSettings>,
 }
@@ -64,7 +66,6 @@ impl HttpService {
         Self { service: Arc::new(service), settings }
     }
 
-    /// Answers a request for the metadata of OAuth, or a request that the guards accept.
     pub(super) async fn handle(self, request: Request<HttpBody>) -> Response<HttpBody> {
         let settings = self.settings.clone();
         let oauth = settings.http.oauth.as_ref();
@@ -120,14 +121,13 @@ impl HttpService {
         }
     }
 
-    /// Answers a request with the service of the SDK, in the sessions of its identity.
     fn answer(&self, parts: Parts, body: HttpBody) -> HttpAnswer {
         let is_end = parts.method == Method::DELETE;
         let session_request =
             SessionRequest::new(self.settings.http.identity.as_ref().and_then(|identity| identity(&parts)));
         let service = self.service.clone();
         let max = self.settings.http.max_sessions;
-        // Boxed, because the future of a request is large and would be moved several times.
+        // The large future of a request would be moved several times.
         Box::pin(async move {
             let answer = session_request.of(service.handle(Request::from_parts(parts, body))).await;
             match answer {

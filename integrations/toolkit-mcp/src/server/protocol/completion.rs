@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::{HashSet, VecDeque};
 use toolkit_core::ToolDefinition;
 
-/// Returns the known values of a parameter that begin with `typed`, ignoring case.
+/// Returns the known values that begin with `typed`, ignoring case.
 pub(crate) fn complete(definition: &ToolDefinition, parameter: &str, typed: &str) -> CompletionInfo {
     let root = &definition.parameters;
     let parameter = definition.parameter_named(parameter).unwrap_or(parameter);
@@ -23,8 +23,8 @@ pub(crate) fn complete(definition: &ToolDefinition, parameter: &str, typed: &str
     CompletionInfo::with_pagination(values, total, has_more).unwrap_or_default()
 }
 
-/// Returns the values that `schema` lists, in the order of the schema. References may lead to the same schema in
-/// many ways, so each schema is visited once.
+/// Returns the values that `schema` lists, in its order. References may lead to the same schema in many ways,
+/// so each schema is visited once.
 fn listed(root: &Value, schema: &Value) -> Vec<String> {
     let mut values = Vec::new();
     let mut visited = HashSet::new();

@@ -9,12 +9,11 @@ use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::schema::keyword::{booleans_to_objects, each_subschema};
 use toolkit_core::{ToolDefinition, ToolMetadata, ToolTag};
 
-/// The format for tool definitions of the Model Context Protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct McpFormat {
     pub(crate) name_rule: NameRule,
-    /// Whether an output that is no object is published as the property `result` of an object. Versions before
-    /// 2026-07-28 know no other outputs.
+    /// Whether an output that is no object is published as the property `result` of an object. Versions
+    /// before 2026-07-28 know no other outputs.
     pub(crate) wraps_outputs: bool,
 }
 
@@ -22,20 +21,16 @@ pub(crate) struct McpFormat {
 #[derive(Clone)]
 pub(crate) struct ToolList(Arc<[Arc<Tool>]>);
 
-/// The prefix of a cursor. The rest of the cursor is the name of the last entry of the preceding page.
+/// Precedes the name of the last entry of the preceding page in a cursor.
 const AFTER: &str = "after:";
 
 impl ToolList {
-    /// Returns the tool with this published name.
     pub(crate) fn get(&self, name: &str) -> Option<&Arc<Tool>> {
         let found = self.0.binary_search_by(|tool| (*tool.name).cmp(name)).ok()?;
         self.0.get(found)
     }
 
-    /// Returns a page of at most `size` visible tools and the cursor of the next page.
-    ///
-    /// # Errors
-    /// This server did not issue the cursor.
+    /// Returns a page of at most `size` visible tools.
     pub(crate) fn page(
         &self,
         cursor: Option<&str>,
@@ -48,10 +43,9 @@ impl ToolList {
     }
 }
 
-/// Returns a page of at most `size` entries, which are sorted by name, and the cursor of the next page.
+/// Returns a page of at most `size` entries, sorted by name, and the cursor of the next page.
 ///
-/// A cursor names an entry. Therefore, no entry is missed or repeated if other entries are added or removed between the
-/// requests for two pages.
+/// A cursor names an entry, so none is missed or repeated if the list changes between two pages.
 ///
 /// # Errors
 /// This server did not issue the cursor.
@@ -126,26 +120,26 @@ fn render(definition: &ToolDefinition, name: &str, wraps_outputs: bool) -> Tool 
     tool
 }
 
-/// Returns the schema of the arguments. The protocol demands `"type": "object"` at the root.
+/// The protocol demands `"type": "object"` at the root.
 fn input_schema(definition: &ToolDefinition) -> JsonObject {
     let mut schema = published(&definition.parameters).unwrap_or_default();
     schema.entry("type").or_insert_with(|| "object".into());
     schema
 }
 
-/// Returns an object schema without boolean schemas inside. Some clients drop all tools of a server for one of them.
+/// Returns an object schema without boolean schemas inside. Some clients drop all tools of a server for one
+/// of them.
 fn published(schema: &Value) -> Option<JsonObject> {
     let mut schema = Value::Object(schema.as_object()?.clone());
     booleans_to_objects(&mut schema);
     if let Value::Object(schema) = schema { Some(schema) } else { None }
 }
 
-/// Returns whether an output with this schema is wrapped for versions that know only objects as outputs.
+/// Returns whether an output is wrapped for versions that know only objects as outputs.
 pub(crate) fn is_wrapped(schema: &Value) -> bool {
     schema.get("type").is_none_or(|kind| kind != "object")
 }
 
-/// Returns the schema of an object with a property `result` of this schema.
 fn wrapped(schema: JsonObject) -> JsonObject {
     let mut schema = Value::Object(schema);
     each_subschema(&mut schema, &mut move_reference_to_root);
@@ -159,7 +153,7 @@ fn wrapped(schema: JsonObject) -> JsonObject {
     wrapped
 }
 
-/// Lets a reference to the root lead to the property `result`.
+/// Lets references to the root lead to the property `result`.
 fn move_reference_to_root(keywords: &mut Map<String, Value>) {
     if let Some(target) = keywords.get_mut("$ref")
         && *target == "#"
@@ -168,7 +162,6 @@ fn move_reference_to_root(keywords: &mut Map<String, Value>) {
     }
 }
 
-/// Returns a hint of a tool, which its tag also gives.
 fn tagged(metadata: &ToolMetadata, hint: Option<bool>, tag: ToolTag) -> Option<bool> {
     if hint.is_none() && metadata.tags.contains(&tag) { Some(true) } else { hint }
 }
@@ -199,7 +192,6 @@ fn icon(icon: &ToolIcon) -> Icon {
     published
 }
 
-/// Returns the metadata of the program.
 pub(crate) fn published_meta(meta: &Map<String, Value>) -> Option<MetaObject> {
     if meta.is_empty() { None } else { Some(MetaObject(meta.clone())) }
 }

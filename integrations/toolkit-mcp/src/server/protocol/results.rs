@@ -7,11 +7,11 @@ use serde_json::Value;
 use toolkit_core::output::MediaData;
 use toolkit_core::{Content, Media, ToolError, ToolOutput};
 
-/// Returns the result of a successful call of the tool `name` with the output schema `schema`.
+/// Returns the result of a successful call.
 ///
-/// The structured content of the result is the structured value of the output. Without such a value, a tool with an
-/// output schema gets the JSON output as structured content, or `full_json` if the JSON output was truncated. If a number
-/// of the output cannot be in a JSON value, the result has no structured content.
+/// A tool with an output schema but no structured value gets the JSON output as structured content, or
+/// `full_json` if it was truncated. Numbers that a JSON value cannot hold leave the result without structured
+/// content.
 ///
 /// # Errors
 /// The structured content does not fit the output schema, or the JSON output is nested too deep for a value.
@@ -57,7 +57,6 @@ pub(crate) fn success(
     Ok(result)
 }
 
-/// Returns the result of a failed call. The model reads the message.
 pub(crate) fn failure(error: &ToolError) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(error.message())])
 }
@@ -80,8 +79,7 @@ pub(crate) fn block(content: Content, index: usize) -> ContentBlock {
     }
 }
 
-/// Returns the block that `inline` makes of the data, the media type and the name of a media item. A media item with a URL
-/// becomes a link.
+/// Returns the block that `inline` makes of a media item. A media item with a URL becomes a link.
 fn item(
     Media { media_type, data, name }: Media,
     index: usize,
@@ -96,7 +94,6 @@ fn item(
     }
 }
 
-/// Returns an output of the resource `uri` as its contents.
 pub(crate) fn resource_contents(content: Content, uri: &str, media_type: Option<&str>) -> ResourceContents {
     let typed =
         |contents: ResourceContents, default: &str| contents.with_mime_type(media_type.unwrap_or(default));
@@ -114,7 +111,6 @@ pub(crate) fn resource_contents(content: Content, uri: &str, media_type: Option<
     }
 }
 
-/// Returns the URI of a file of a result.
 fn attachment(name: Option<String>, index: usize) -> String {
     match name {
         Some(name) if name.contains("://") => name,
@@ -123,8 +119,7 @@ fn attachment(name: Option<String>, index: usize) -> String {
     }
 }
 
-/// Returns a file as the contents of a resource: as text if the media type is a text format, and as bytes
-/// otherwise.
+/// Returns a file as text if the media type is a text format, and as bytes otherwise.
 fn embedded(media_type: String, data: String, uri: String) -> ResourceContents {
     if is_text(&media_type)
         && let Ok(bytes) = BASE64.decode(data.as_bytes())
@@ -140,7 +135,7 @@ fn is_text(media_type: &str) -> bool {
     essence.starts_with("text/") || essence == "application/json" || essence.ends_with("+json")
 }
 
-/// Returns the content of `value` if it is a JSON string, and the JSON text of `value` otherwise.
+/// Returns the content of a JSON string, and the JSON text of any other value.
 pub(crate) fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
