@@ -73,7 +73,7 @@ impl Serialize for ToolResult {
         result.serialize_field("name", name)?;
         result.serialize_field("position", position)?;
         match outcome {
-            Ok(output) => result.serialize_field("output", &OutputForm(output))?,
+            Ok(output) => result.serialize_field("output", &ResultOutput(output))?,
             Err(error) => result.serialize_field("error", error)?,
         }
         result.serialize_field("duration", duration)?;
@@ -90,9 +90,9 @@ impl Serialize for ToolResult {
     }
 }
 
-struct OutputForm<'a>(&'a ToolOutput);
+struct ResultOutput<'a>(&'a ToolOutput);
 
-impl Serialize for OutputForm<'_> {
+impl Serialize for ResultOutput<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         tool_output::serialize(self.0, serializer)
     }

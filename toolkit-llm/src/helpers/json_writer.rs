@@ -3,8 +3,6 @@
 //! Functions are always inlined where the text is then known: a few stores replace a copy of unknown length,
 //! and an entry of a log has twenty names.
 
-use super::functions::levels;
-
 /// Writes the JSON of `serde_json`, and counts its levels.
 pub(super) struct JsonWriter<'a> {
     pub(super) json: &'a mut Vec<u8>,
@@ -117,4 +115,24 @@ fn is_plain_word(word: [u8; 8]) -> bool {
     let slashes = word ^ (ONES * b'\\' as u64);
     let slashes = slashes.wrapping_sub(ONES) & !slashes;
     (controls | quotes | slashes) & HIGH_BITS == 0
+}
+
+/// Returns the levels of nesting of a JSON text.
+fn levels(json: &str) -> usize {
+    let mut depth = 0_usize;
+    let mut deepest = 0;
+    let mut in_string = false;
+    let mut is_escaped = false;
+    for byte in json.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => depth += 1,
+            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
 }

@@ -66,6 +66,17 @@ impl Answer {
         header_text(&self.headers, &LOCATION)
     }
 
+    /// Returns the output for a redirect that is not followed. The place may be what the model wants, such as a
+    /// download.
+    pub(crate) fn redirected(&self) -> ToolOutput {
+        ToolOutput::text(match self.place() {
+            Some(place) => {
+                format!("The service has answered {}: it is at {place}, which was not fetched.", self.status)
+            }
+            None => format!("The service has answered {} without content.", self.status),
+        })
+    }
+
     fn content(&self) -> Content {
         let media_type = media_type(&self.headers);
         match media_type.as_deref() {

@@ -179,7 +179,7 @@ impl Call<'_> {
         let (response, authorization) = self.authorized(request).await?;
         let answer = self.answer(response, authorization.redactor).await?;
         if answer.status.is_redirection() {
-            return Ok(redirected(&answer));
+            return Ok(answer.redirected());
         }
         if !answer.status.is_success() {
             return Err(Problem { answer: &answer, operation }.error());
@@ -202,17 +202,13 @@ impl Call<'_> {
             Some(callers) => callers.choose(host, of_program, is_open(&operation.security))?,
             None => of_program,
         };
+        let scheme = |name: &str| service.document.security_scheme(name);
+        let client = |url: &str| service.client(url);
         let mut is_renewed = false;
         loop {
             let mut request = request.clone();
-            let mut authorization = authorize(
-                &mut request,
-                &operation.security,
-                |name| service.document.security_scheme(name),
-                credentials,
-                |url| service.client(url),
-            )
-            .await?;
+            let mut authorization =
+                authorize(&mut request, &operation.security, scheme, credentials, client).await?;
             let response = self.sent(&request, &authorization.redactor).await?;
             if response.status == StatusCode::UNAUTHORIZED && !is_renewed && authorization.renew().await {
                 is_renewed = true;
@@ -270,8 +266,7 @@ impl Call<'_> {
         let later = if may_repeat { "Call again later." } else { UNKNOWN };
         let (kind, advice) = match error.kind() {
             HttpErrorKind::TooLarge => {
-                let less = paging(self.operation).unwrap_or_else(|| "Ask for less.".to_owned());
-                (ErrorKind::Failed, less)
+                (ErrorKind::Failed, paging(self.operation).unwrap_or_else(|| "Ask for less.".to_owned()))
             }
             HttpErrorKind::TimedOut => (ErrorKind::TimedOut, later.to_owned()),
             HttpErrorKind::Connection => (ErrorKind::Failed, later.to_owned()),
@@ -321,16 +316,6 @@ fn redirect(request: &Request<Bytes>, response: &HttpResponse) -> Option<Uri> {
     if is_same { Some(uri) } else { None }
 }
 
-/// Returns the output for a redirect that is not followed. The place may be what the model wants, such as a download.
-fn redirected(answer: &Answer) -> ToolOutput {
-    ToolOutput::text(match answer.place() {
-        Some(place) => {
-            format!("The service has answered {}: it is at {place}, which was not fetched.", answer.status)
-        }
-        None => format!("The service has answered {} without content.", answer.status),
-    })
-}
-
 /// Fetches a document from an address that the program has chosen.
 ///
 /// # Errors
@@ -347,10 +332,8 @@ pub(crate) async fn fetch_document(
     request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     let mut response = redirects_followed(&client, request).await.map_err(faulty)?;
     if response.status != StatusCode::OK {
-        return Err(OpenApiError::new(
-            OpenApiErrorKind::Request,
-            format!("the answer is {}", response.status),
-        ));
+        let message = format!("the answer is {}", response.status);
+        return Err(OpenApiError::new(OpenApiErrorKind::Request, message));
     }
     response.check_encoding().map_err(faulty)?;
     let body = response.body.all().await.map_err(faulty)?;
