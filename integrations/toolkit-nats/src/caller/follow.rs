@@ -4,13 +4,11 @@ use super::FleetTools;
 use super::catalog::Catalog;
 use super::fleet_event::FleetEvent;
 use super::fleet_tool::FleetTool;
-use crate::definitions::ForeignTool;
-use std::collections::BTreeMap;
-use std::slice;
 use std::sync::Arc;
 use tokio_util::sync::DropGuard;
 use toolkit_core::error::BuildError;
-use toolkit_core::{CancellationToken, LiveRegistry, ToolRegistry};
+use toolkit_core::registry::SyncedTools;
+use toolkit_core::{CancellationToken, LiveRegistry, Tool};
 
 /// Keeps a live registry up to date with the tools of a fleet, until this value is dropped. After that, the tools stay
 /// registered.
@@ -25,12 +23,6 @@ impl FleetFollowing {
     }
 }
 
-/// The tools of the fleet that are in the registry.
-type Registered = BTreeMap<String, Arc<ForeignTool>>;
-
-/// The name of a tool, with the tool that it gets; `None` if it is removed.
-type ToolEdit<'a> = (&'a str, Option<&'a Arc<ForeignTool>>);
-
 impl FleetTools {
     /// Registers the tools in a live registry, and changes the registry whenever the tools of the fleet change.
     ///
@@ -41,66 +33,28 @@ impl FleetTools {
     /// A [`BuildError`] if the registry refuses all changes, for instance because the program's state is missing.
     pub fn follow(&self, registry: &LiveRegistry) -> Result<FleetFollowing, BuildError> {
         let mut catalogs = self.state.catalogs.subscribe();
-        let mut registered = Registered::new();
-        registry.change(|_| Ok(()))?;
+        let mut synced = SyncedTools::new(registry, [])?;
         let first = catalogs.borrow_and_update().clone();
-        self.apply(registry, &first, &mut registered);
+        self.update(&mut synced, &first);
         let following = CancellationToken::new();
-        let (fleet, live) = (self.clone(), registry.clone());
+        let fleet = self.clone();
         tokio::spawn(following.clone().run_until_cancelled_owned(async move {
             while catalogs.changed().await.is_ok() {
                 let latest = catalogs.borrow_and_update().clone();
-                fleet.apply(&live, &latest, &mut registered);
+                fleet.update(&mut synced, &latest);
             }
         }));
         Ok(FleetFollowing(following.drop_guard()))
     }
 
-    /// Turns the registered tools into those of the catalog: all at once, or one by one if the registry refuses some.
-    fn apply(&self, live: &LiveRegistry, catalog: &Catalog, registered: &mut Registered) {
-        let mut edits: Vec<ToolEdit<'_>> = Vec::new();
-        for name in registered.keys() {
-            if !catalog.tools.contains_key(name) {
-                edits.push((name, None));
-            }
+    /// Turns the registered tools into those of the catalog.
+    fn update(&self, synced: &mut SyncedTools, catalog: &Catalog) {
+        let mut latest: Vec<Arc<dyn Tool>> = Vec::with_capacity(catalog.tools.len());
+        for tool in catalog.tools.values() {
+            latest.push(Arc::new(FleetTool::new(self.clone(), Arc::clone(tool))));
         }
-        for (name, tool) in &catalog.tools {
-            if registered.get(name).is_none_or(|known| known.definition != tool.definition) {
-                edits.push((name, Some(tool)));
-            }
+        for (tool, error) in synced.update(latest) {
+            self.state.emit(FleetEvent::Refused { tool, error });
         }
-        let all_at_once = live.change(|registry| self.edit(registry, &edits, registered));
-        let mut latest = catalog.tools.clone();
-        if all_at_once.is_err() {
-            for edit @ (name, tool) in &edits {
-                let edited = live.change(|registry| self.edit(registry, slice::from_ref(edit), registered));
-                let Err(error) = edited else { continue };
-                latest.remove(*name);
-                if let Some(tool) = tool {
-                    self.state.emit(FleetEvent::Refused { tool: tool.definition.name.clone(), error });
-                }
-            }
-        }
-        *registered = latest;
-    }
-
-    /// Makes these changes of the tools in the registry.
-    fn edit(
-        &self,
-        registry: &mut ToolRegistry,
-        edits: &[ToolEdit<'_>],
-        registered: &Registered,
-    ) -> Result<(), BuildError> {
-        for (name, tool) in edits {
-            // The program itself may have removed the tool.
-            let is_ours = registered.contains_key(*name) && registry.get_any(name).is_some();
-            match tool.map(|tool| FleetTool::new(self.clone(), Arc::clone(tool))) {
-                None if is_ours => drop(registry.unregister(name)?),
-                None => {}
-                Some(tool) if is_ours => drop(registry.replace(tool)?),
-                Some(tool) => registry.register(tool)?,
-            }
-        }
-        Ok(())
     }
 }
