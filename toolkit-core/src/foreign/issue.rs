@@ -18,6 +18,7 @@ const LONGEST: usize = 512;
 pub struct ToolIssue {
     /// The tool's name in at most 128 characters, or empty if the issue concerns the whole list.
     pub tool: String,
+    /// What is wrong.
     pub kind: ToolIssueKind,
     /// The fault and the consequence, in at most 512 characters.
     pub message: String,
