@@ -37,10 +37,10 @@ use toolkit_core::error::BuildError;
 use toolkit_core::foreign::ToolIssue;
 use toolkit_core::registry::{IntoRegistrySource, RegistrySource};
 
-/// The tools of a fleet: it discovers the workers, and follows those that come, go and change.
+/// Discovers the workers of a fleet, and follows those that come, go and change.
 ///
-/// The tools can be registered [once](Self::tools), or join a live registry that [follows](Self::follow) the fleet. Clones
-/// share the state. The fleet is no longer followed once all clones and all tools are dropped.
+/// The tools can be registered [once](Self::tools), or join a live registry that [follows](Self::follow) the
+/// fleet. Clones share the state. The fleet is followed until all clones and tools are dropped.
 ///
 /// ```no_run
 /// use toolkit_ai::{Dispatcher, LiveRegistry, ToolCall, ToolRegistry};
@@ -69,8 +69,9 @@ impl FleetToolsBuilder {
     /// Discovers the workers, see [`FleetTools::join`].
     ///
     /// # Errors
-    /// [`Prefix`](crate::FleetErrorKind::Prefix) for an illegal name, [`Permission`](crate::FleetErrorKind::Permission) if
-    /// the server refuses a subject, and [`Connection`](crate::FleetErrorKind::Connection) if the connection has ended.
+    /// [`Prefix`](crate::FleetErrorKind::Prefix) for an illegal name,
+    /// [`Permission`](crate::FleetErrorKind::Permission) if the server refuses a subject, and
+    /// [`Connection`](crate::FleetErrorKind::Connection) if the connection has ended.
     pub async fn join(self) -> Result<FleetTools, FleetError> {
         for name in [Some(&self.settings.name), self.settings.workers.as_ref()].into_iter().flatten() {
             if !is_token(name) {
@@ -86,7 +87,7 @@ impl FleetToolsBuilder {
 }
 
 impl FleetTools {
-    /// Connects to a server on this machine, and discovers the workers with the prefix `fleet`.
+    /// Connects to a server on this machine, with the prefix `fleet`, and discovers the workers.
     ///
     /// # Errors
     /// The errors of [`Fleet::connect`].
@@ -94,12 +95,12 @@ impl FleetTools {
         Self::join(&Fleet::connect(address).await?).await
     }
 
-    /// Discovers the workers of a fleet: asks who is there, and waits until no further worker answers for a tenth of a
-    /// second. Workers that answer later are followed, too.
+    /// Discovers the workers of a fleet, until none answers for a tenth of a second. Workers that answer
+    /// later are followed, too.
     ///
     /// # Errors
-    /// [`Permission`](crate::FleetErrorKind::Permission) if the server refuses a subject, for instance because the
-    /// [inbox prefix](crate::FleetBuilder::inbox_prefix) is not that of the user, and
+    /// [`Permission`](crate::FleetErrorKind::Permission) if the server refuses a subject, for instance
+    /// because the [inbox prefix](crate::FleetBuilder::inbox_prefix) is not the user's, and
     /// [`Connection`](crate::FleetErrorKind::Connection) if the connection has ended.
     pub async fn join(fleet: &Fleet) -> Result<Self, FleetError> {
         Self::builder(fleet).join().await
@@ -110,16 +111,16 @@ impl FleetTools {
         FleetToolsBuilder::new(fleet.clone())
     }
 
-    /// Returns the current tools, sorted by name, also those whose workers are away shortly. Each keeps its definition: its
-    /// calls only go to workers with exactly this definition.
+    /// Returns the current tools, sorted by name, also those whose workers are away shortly. Calls of a tool
+    /// only go to workers with exactly its definition.
     #[must_use]
     pub fn tools(&self) -> Vec<FleetTool> {
         let catalog = self.state.catalog();
         catalog.tools.values().map(|tool| FleetTool::new(self.clone(), tool.clone())).collect()
     }
 
-    /// Returns a registry with the current tools. It has none if no worker is there yet, and workers that start later add
-    /// nothing to it. A live registry [follows](Self::follow) them.
+    /// Returns a registry with the current tools, empty if no worker is there yet. A live registry
+    /// [follows](Self::follow) later workers.
     ///
     /// # Errors
     /// The errors of [`ToolRegistry::from_tools`].
@@ -127,7 +128,7 @@ impl FleetTools {
         ToolRegistry::from_tools(self.tools())
     }
 
-    /// Returns what was changed or left out in the definitions of the current workers.
+    /// Returns what was changed or left out in the current definitions.
     #[must_use]
     pub fn issues(&self) -> Vec<ToolIssue> {
         self.state.catalog().issues.clone()
@@ -151,12 +152,12 @@ impl FleetTools {
         *lock(&self.state.counts)
     }
 
-    /// Returns what the ledger of the workers knows about a call of this caller, also after a crash of both. `id` is the
-    /// [id](FleetToolsBuilder::call_ids) with which the call was sent.
+    /// Returns what the workers' ledger knows about a call of this caller, also after a crash of both. `id`
+    /// is the [id](FleetToolsBuilder::call_ids) with which the call was sent.
     ///
-    /// The calls of a caller with an identity belong to it: by its [token](FleetToolsBuilder::token), or by its
-    /// [name](FleetToolsBuilder::name) if the workers trust subjects. The calls of an anonymous caller belong to this value
-    /// and its clones, and nobody finds them after its process has ended.
+    /// Calls belong to the caller's identity: its [token](FleetToolsBuilder::token), or its
+    /// [name](FleetToolsBuilder::name) if the workers trust subjects. The calls of an anonymous caller belong
+    /// to this value and its clones, and are lost with its process.
     ///
     /// # Errors
     /// [`Connection`](crate::FleetErrorKind::Connection) if no worker with a ledger answers.
@@ -165,8 +166,8 @@ impl FleetTools {
     }
 }
 
-/// The tools that the workers have now, so that `.tools(fleet)` gives them to an agent. Workers that start later add nothing to
-/// it: without workers, there are no tools until the program ends. A live registry [follows](FleetTools::follow) the changes.
+/// Takes the current tools, so that `.tools(fleet)` gives them to an agent. Later workers add nothing. A live
+/// registry [follows](FleetTools::follow) the changes.
 impl IntoRegistrySource for FleetTools {
     fn into_registry_source(self) -> RegistrySource {
         self.tools().into_registry_source()
