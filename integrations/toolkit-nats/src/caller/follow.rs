@@ -12,8 +12,7 @@ use tokio_util::sync::DropGuard;
 use toolkit_core::error::BuildError;
 use toolkit_core::{CancellationToken, LiveRegistry, ToolRegistry};
 
-/// Keeps a live registry up to date with the tools of a fleet, until this value is dropped. After that, the tools stay
-/// registered.
+/// Keeps a live registry up to date with a fleet until it is dropped. After that, the tools stay registered.
 #[derive(Debug)]
 #[must_use = "the registry no longer follows the fleet once this value is dropped; see `detach`"]
 pub struct FleetFollowing(DropGuard);
@@ -25,20 +24,22 @@ impl FleetFollowing {
     }
 }
 
-/// The tools of the fleet that are in the registry.
+/// The fleet's tools in the registry.
 type Registered = BTreeMap<String, Arc<ForeignTool>>;
 
-/// The name of a tool, with the tool that it gets; `None` if it is removed.
+/// A tool's name, and the tool that it gets; `None` if it is removed.
 type ToolEdit<'a> = (&'a str, Option<&'a Arc<ForeignTool>>);
 
 impl FleetTools {
-    /// Registers the tools in a live registry, and changes the registry whenever the tools of the fleet change.
+    /// Registers the tools in a live registry, and follows the changes of the fleet.
     ///
-    /// Listeners of the registry receive an event for each added, removed and replaced tool. A tool of the program is never
-    /// replaced: a tool of the fleet with its name is left out, and reported as [`FleetEvent::Refused`].
+    /// Listeners of the registry receive an event for each added, removed and replaced tool. A tool of the
+    /// program is never replaced: the fleet's tool of that name is left out, and reported as
+    /// [`FleetEvent::Refused`].
     ///
     /// # Errors
-    /// A [`BuildError`] if the registry refuses all changes, for instance because the program's state is missing.
+    /// A [`BuildError`] if the registry refuses all changes, for instance because the program's state is
+    /// missing.
     pub fn follow(&self, registry: &LiveRegistry) -> Result<FleetFollowing, BuildError> {
         let mut catalogs = self.state.catalogs.subscribe();
         let mut registered = Registered::new();
@@ -56,7 +57,7 @@ impl FleetTools {
         Ok(FleetFollowing(following.drop_guard()))
     }
 
-    /// Turns the registered tools into those of the catalog: all at once, or one by one if the registry refuses some.
+    /// Registers the catalog's tools: all at once, or one by one if the registry refuses some.
     fn apply(&self, live: &LiveRegistry, catalog: &Catalog, registered: &mut Registered) {
         let mut edits: Vec<ToolEdit<'_>> = Vec::new();
         for name in registered.keys() {
@@ -84,7 +85,6 @@ impl FleetTools {
         *registered = latest;
     }
 
-    /// Makes these changes of the tools in the registry.
     fn edit(
         &self,
         registry: &mut ToolRegistry,

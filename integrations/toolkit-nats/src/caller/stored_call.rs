@@ -20,10 +20,10 @@ pub enum StoredCall {
     Ended(Result<ToolOutput, ToolError>),
     /// A worker runs the call.
     Running,
-    /// The worker of the call was lost, or the call was cancelled or out of time before its end. The tool may have run, and
-    /// does not run again under this id.
+    /// The call's worker was lost, or the call was cancelled or out of time. The tool may have run, and does
+    /// not run again under this id.
     Unknown,
-    /// No worker has claimed the call, or its entry has expired. Calls of tools that may be repeated are not claimed.
+    /// No worker has claimed the call, or its entry has expired. Calls of repeatable tools are not claimed.
     NotFound,
 }
 

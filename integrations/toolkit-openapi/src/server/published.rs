@@ -36,7 +36,7 @@ impl Api {
         }
     }
 
-    /// Returns the document of the tools that can be called now.
+    /// Returns the document of the currently callable tools.
     pub(super) fn document(&self) -> Value {
         let mut info = json!({"title": self.title, "version": self.version});
         if let Some(description) = &self.description {
@@ -54,12 +54,11 @@ impl Api {
         document
     }
 
-    /// Returns the published names of the tools.
     pub(super) fn names(&self) -> WireNames {
         self.dispatcher.registry().wire_names(&DocumentFormat)
     }
 
-    /// Returns a call id, unique among all calls of the server.
+    /// Returns a call id that is unique in the server.
     pub(super) fn next_call_id(&self) -> CallId {
         format!("http_{}", self.calls.next_number()).into()
     }
