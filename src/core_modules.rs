@@ -2,7 +2,7 @@
 
 pub use toolkit_core::{redaction, search};
 
-/// Tool calls of the model, and what a provider adds to them.
+/// What a provider adds to a [`ToolCall`](crate::ToolCall).
 pub mod call {
     pub use toolkit_core::call::ProviderExtras;
 }
@@ -17,7 +17,7 @@ pub mod constraints {
     };
 }
 
-/// The context of a call: state, session, progress, cancellation.
+/// The context of a call, beside [`ToolContext`](crate::ToolContext): session, progress, cancellation.
 pub mod context {
     pub use toolkit_core::context::{
         ActionsHandle, Progress, RunControl, SessionDelta, SessionHandle, SessionMap, StateNeed, ToolActions,
@@ -25,7 +25,7 @@ pub mod context {
     };
 }
 
-/// The parts of a tool's definition, and what generated code is made of: errors of the compiler name it.
+/// The parts of a [`Tool`](crate::Tool)'s definition, and of generated code: errors of the compiler name it.
 pub mod definition {
     pub use toolkit_core::definition::{
         BlockTools, CallFn, Function, Invocation, MoreTools, ProvidedTool, TextFormat, ToolCell, ToolIcon,
@@ -33,7 +33,7 @@ pub mod definition {
     };
 }
 
-/// The parts of errors.
+/// The parts of [`ToolError`](crate::ToolError) and [`BuildError`](crate::BuildError).
 pub mod error {
     pub use toolkit_core::error::{BuildProblem, Location, Pending, ToolFault};
 }
@@ -65,7 +65,8 @@ pub mod middleware {
     };
 }
 
-/// Tool names: legal characters, namespaces, normalisation, and spellings for providers.
+/// What a [`ToolName`](crate::ToolName) may be: legal characters, namespaces, normalisation, and spellings
+/// for providers.
 pub mod name {
     pub use toolkit_core::name::{
         MAX_NAME_LENGTH, NameError, NameRule, Separator, WireNames, check_name, fnv1a, is_in_namespace,
@@ -73,7 +74,7 @@ pub mod name {
     };
 }
 
-/// The parts of registries.
+/// The parts of a [`ToolRegistry`](crate::ToolRegistry).
 pub mod registry {
     pub use toolkit_core::registry::{
         CheckOutcome, Collision, Discovery, IntoArguments, IntoRegistrySource, NameClash, RegistryChange,
@@ -81,7 +82,7 @@ pub mod registry {
     };
 }
 
-/// The output of tools: truncation, and sinks for full results.
+/// The parts of a [`ToolOutput`](crate::ToolOutput): truncation, and sinks for full results.
 pub mod output {
     pub use crate::directory::DirectorySink;
     pub use toolkit_core::output::{

@@ -58,7 +58,7 @@ impl FileStore {
         Self { folder: folder.into(), permits: Arc::new(Semaphore::new(OPERATIONS)) }
     }
 
-    /// Runs `work` on a thread for blocking tasks. A panic becomes an error.
+    /// Runs `work` on a blocking thread. A panic becomes an error.
     async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
@@ -153,7 +153,6 @@ impl ConversationStore for FileStore {
     }
 }
 
-/// Returns the conversations in `folder`, the latest first.
 fn listed(folder: &Path) -> Result<Vec<ConversationInfo>, StoreError> {
     let mut found = Vec::new();
     list(folder, folder, &mut found)?;
@@ -175,7 +174,7 @@ fn update(path: &Path, lock: &Path, changes: SessionDelta) -> Result<(), StoreEr
     of_file("written", path, replace_file(path, &text))
 }
 
-/// Makes an error one that names the file and the failed action.
+/// Names the file and the failed action in an error.
 fn of_file<T>(what: &str, path: &Path, result: io::Result<T>) -> Result<T, StoreError> {
     result.map_err(|error| failed(what, path, &error))
 }

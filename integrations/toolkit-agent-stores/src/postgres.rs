@@ -44,7 +44,6 @@ const TABLES: &str = "
         PRIMARY KEY (scope, owner, key)
     );";
 
-/// Creates a log with one entry and the version `$4`.
 const CREATE: &str = "
     WITH saved AS (
         INSERT INTO toolkit_conversations VALUES ($1, $2, clock_timestamp(), $4)

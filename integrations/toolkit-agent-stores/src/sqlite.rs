@@ -83,7 +83,6 @@ impl SqliteStore {
         Database::start(connection).map(Self).map_err(failed)
     }
 
-    /// Changes a log that has this version, and returns the new version.
     async fn change(
         &self,
         user: &str,
@@ -133,7 +132,6 @@ fn read_log(transaction: &Transaction<'_>, key: [String; 2]) -> rusqlite::Result
     Ok(Some(ConversationLog::new(entries, version_of(number, version))))
 }
 
-/// Returns a user's conversations, the latest first.
 fn read_list(transaction: &Transaction<'_>, user: &str) -> rusqlite::Result<Vec<ConversationInfo>> {
     let sql = "SELECT id, saved_at FROM conversations WHERE user_id = ?1 ORDER BY saved_at DESC, id";
     let mut statement = transaction.prepare(sql)?;
@@ -146,7 +144,6 @@ fn info(row: &Row<'_>) -> rusqlite::Result<ConversationInfo> {
     Ok(ConversationInfo::new(row.get::<_, String>(0)?, saved_at))
 }
 
-/// Deletes a conversation, and returns whether it existed.
 fn delete_log(transaction: &Transaction<'_>, key: [String; 2]) -> rusqlite::Result<bool> {
     let of_entries = "DELETE FROM entries WHERE conversation IN
         (SELECT number FROM conversations WHERE user_id = ?1 AND id = ?2)";
@@ -155,7 +152,6 @@ fn delete_log(transaction: &Transaction<'_>, key: [String; 2]) -> rusqlite::Resu
     Ok(transaction.execute(of_conversation, key)? > 0)
 }
 
-/// Returns a scope's keys with their values as JSON text.
 fn read_state(transaction: &Transaction<'_>, scope: [String; 2]) -> rusqlite::Result<Vec<(String, String)>> {
     let sql = "SELECT key, value FROM state WHERE scope = ?1 AND owner = ?2";
     let mut statement = transaction.prepare(sql)?;
@@ -182,7 +178,6 @@ fn write_state(
     Ok(())
 }
 
-/// Prepares a new connection and its tables.
 fn prepared(connection: Connection) -> rusqlite::Result<Connection> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     // In WAL mode, readers and one writer do not block each other. In-memory databases ignore it. SQLite does

@@ -119,8 +119,8 @@ impl FleetTools {
         catalog.tools.values().map(|tool| FleetTool::new(self.clone(), tool.clone())).collect()
     }
 
-    /// Returns a registry with the current tools, empty if no worker is there yet. A live registry
-    /// [follows](Self::follow) later workers.
+    /// Returns a registry with the current tools, possibly none. A live registry [follows](Self::follow)
+    /// later workers.
     ///
     /// # Errors
     /// The errors of [`ToolRegistry::from_tools`].

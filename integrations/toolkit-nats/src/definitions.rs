@@ -18,7 +18,6 @@ use toolkit_core::{ToolDefinition, ToolMetadata, ToolName, ToolRegistry};
 
 const HASH_LENGTH: usize = 16;
 
-/// The limits of definitions from workers.
 const SCHEMA_LIMITS: SchemaLimits = SchemaLimits { bytes: 64 * 1_024, depth: 64 };
 const DESCRIPTION_LIMIT: usize = 8_192;
 const TITLE_LIMIT: usize = 256;
@@ -116,7 +115,6 @@ fn hash(text: &[u8]) -> String {
     hash
 }
 
-/// A tool of a worker, checked.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ForeignTool {
     pub(crate) definition: ToolDefinition,

@@ -69,7 +69,6 @@ impl Fleet {
         self.client.connection_state() == async_nats::connection::State::Connected
     }
 
-    /// Returns a subject of the fleet.
     pub(crate) fn subject(&self, rest: impl fmt::Display) -> String {
         format!("{}.{rest}", self.prefix)
     }
@@ -93,7 +92,6 @@ pub(crate) struct Refusals {
 }
 
 impl Refusals {
-    /// Waits for the next refusal.
     pub(crate) async fn next(&mut self) -> String {
         loop {
             match self.receiver.recv().await {

@@ -1,5 +1,5 @@
-//! The messages of a call. A call is a line of JSON and the text of the arguments. Each reply is a frame: one
-//! byte for its kind, and a body.
+//! The messages of a call: one line of JSON with the text of the arguments, and replies as frames of one byte
+//! for their kind and a body.
 
 use crate::subjects::NamespaceVersion;
 use bytes::{BufMut, Bytes, BytesMut};
@@ -29,7 +29,6 @@ pub(crate) struct CallHead<'a> {
     pub(crate) id: Cow<'a, str>,
     /// The milliseconds until the deadline. No clock is compared with another.
     pub(crate) left_ms: u64,
-    /// The id of the agent's run, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) run: Option<Cow<'a, str>>,
     /// A signed token that says who calls.
@@ -52,38 +51,31 @@ impl<'a> CallHead<'a> {
         Ok(message.into())
     }
 
-    /// Reads the message of a call.
     pub(crate) fn read(message: &'a [u8]) -> Option<(Self, &'a str)> {
         let (head, arguments) = std::str::from_utf8(message).ok()?.split_once('\n')?;
         Some((serde_json::from_str(head).ok()?, arguments))
     }
 }
 
-/// Why a worker does not run a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Refusal {
     Full,
-    /// The worker ends.
     Draining,
     /// The worker was paused, so the call may be old.
     Stalled,
     /// The worker does not serve this version of the namespace, or the message is malformed.
     NotServed,
-    /// The ledger does not answer.
     LedgerDown,
     /// The caller is not who it says.
     Denied(String),
-    /// The id belongs to another call.
     IdTaken,
     /// The call is claimed, and its outcome unknown: the worker was lost, or has stopped it.
     ClaimLost,
-    /// A worker runs the call.
     Running,
     /// The worker does not run the call. Whatever it has sent about it was sent before.
     NotRunning,
     Stopped,
-    /// No call has this id.
     NoSuchCall,
 }
 
@@ -120,7 +112,6 @@ impl CallOutcome {
     }
 }
 
-/// One reply of a worker.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Frame {
     /// The worker still runs the call.
@@ -216,14 +207,11 @@ pub(crate) struct Assembly {
 /// Why a body cannot be put together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AssemblyFault {
-    /// A chunk is missing.
     Gap,
-    /// The body has more bytes than allowed.
     TooLong,
 }
 
 impl Assembly {
-    /// Adds a chunk.
     pub(crate) fn add(&mut self, number: u32, part: Bytes, limit: usize) -> Result<(), AssemblyFault> {
         if usize::try_from(number).ok() != Some(self.parts.len()) {
             return Err(AssemblyFault::Gap);

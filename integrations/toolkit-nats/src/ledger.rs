@@ -59,7 +59,6 @@ const RENEW: &str = "
     UPDATE toolkit_calls SET lease = clock_timestamp() + make_interval(secs => $2)
     WHERE worker = $1 AND done IS NULL RETURNING true";
 
-/// Removes the claim of a call that has not run.
 const WITHDRAW: &str = "
     DELETE FROM toolkit_calls WHERE caller = $1 AND id = $2 AND claim = $3 AND done IS NULL RETURNING true";
 
@@ -68,12 +67,11 @@ const EXPIRE: &str = "DELETE FROM toolkit_calls WHERE expiry < clock_timestamp()
 /// Keeps a ledger of calls in a PostgreSQL database, version 11 or later. Clones share one connection.
 ///
 /// A worker claims each call that may not be repeated before it runs, and stores its outcome before it
-/// answers. A claimed id does not run again: its outcome is returned, or, if its worker was lost, reported as
-/// unknown.
+/// answers. A claimed id does not run again: its outcome is returned, or reported as unknown if its worker
+/// was lost.
 ///
-/// The table `toolkit_calls` is created in the first schema of the search path if it does not exist. All
-/// times are those of the database. An entry is deleted after the [retention](Self::with_retention), and its
-/// id may then run again.
+/// The table `toolkit_calls` is created in the first schema of the search path. All times are those of the
+/// database. After the [retention](Self::with_retention), an entry is deleted, and its id may run again.
 ///
 /// ```no_run
 /// use toolkit_ai::ToolRegistry;
@@ -94,7 +92,6 @@ pub struct CallLedger {
     withdrawn: Arc<Mutex<Vec<(ClaimedCall, Instant)>>>,
 }
 
-/// A call that a worker claims.
 #[derive(Clone)]
 pub(crate) struct ClaimedCall {
     caller: Vec<u8>,
@@ -105,8 +102,8 @@ pub(crate) struct ClaimedCall {
 }
 
 impl ClaimedCall {
-    /// Creates the claim of a worker for a call of `caller`. `number` is unique among the worker's calls, so
-    /// no call takes the claim of an earlier one.
+    /// Creates a worker's claim for a call of `caller`. `number` is unique among the worker's calls, so no
+    /// call takes an earlier claim.
     pub(crate) fn new(
         caller: Vec<u8>,
         head: &CallHead<'_>,
@@ -185,8 +182,7 @@ impl CallLedger {
     }
 
     /// Claims a call, or says why it may not run. After a lost connection, the same claim is found again.
-    /// After an error, the call must not run, and another worker may claim it when [`renew_leases`] has
-    /// withdrawn this claim.
+    /// After an error, the call must not run until [`renew_leases`] has withdrawn this claim.
     pub(crate) async fn claim(&self, call: &ClaimedCall) -> Result<Claim, LedgerError> {
         let claim = self.try_claim(call).await;
         if claim.is_err() {
@@ -274,8 +270,7 @@ impl CallLedger {
     }
 }
 
-/// Renews a worker's leases, withdraws claims of calls that it does not run, and deletes expired entries,
-/// until `ended`.
+/// Renews a worker's leases, withdraws unused claims, and deletes expired entries, until `ended`.
 pub(crate) fn renew_leases(ledger: Option<&CallLedger>, worker: &str, ended: CancellationToken) {
     let Some(ledger) = ledger.cloned() else { return };
     let worker = worker.to_owned();

@@ -25,7 +25,6 @@ impl MessageSpan {
         ))
     }
 
-    /// Records the failure of a call.
     pub(crate) fn fail(&self, kind: &str) {
         self.0.fail(kind);
     }

@@ -44,7 +44,6 @@ impl NamespaceVersion {
     }
 }
 
-/// The end of the subject of ticks.
 const TICK: &str = "tick";
 
 /// Returns the subject of cancellations, after the fleet's prefix.
@@ -70,7 +69,6 @@ pub(crate) enum Inbound<'a> {
         version: &'a str,
     },
     Cancel,
-    /// A question whether a call runs.
     Ask,
     Tick,
     Tools {

@@ -49,7 +49,6 @@ use toolkit_core::{BuildError, Dispatcher};
 #[must_use = "a worker does nothing before `serve` or `start`"]
 pub struct Worker {
     pub(super) dispatcher: Dispatcher,
-    /// The name in its subjects.
     pub(super) name: String,
     /// Whether the dispatcher may have middleware.
     pub(super) has_rules: bool,
@@ -129,9 +128,8 @@ impl Worker {
     /// Sets the function that checks the signed token of each call, including signature, audience and expiry.
     /// It returns the caller's identity, or why the token is refused.
     ///
-    /// **A call without a token is not refused: it runs as an anonymous call.** The function does not see it,
-    /// so a tool or a middleware that needs a caller must refuse calls whose [`RemoteCaller::identity`] is
-    /// `None`.
+    /// **A call without a token is not refused: it runs as an anonymous call**, unseen by the function. A
+    /// tool or a middleware that needs a caller must refuse calls whose [`RemoteCaller::identity`] is `None`.
     pub fn with_verifier<E: Into<Box<dyn Error + Send + Sync>>>(
         mut self,
         verify: impl Fn(&str) -> Result<Identity, E> + Send + Sync + 'static,

@@ -83,7 +83,6 @@ pub(super) fn replace(path: &Path, version: u64, entry: &str) -> io::Result<Opti
     Ok(Some(version_of(id, text.len() as u64)))
 }
 
-/// Deletes a log, and returns whether it existed.
 pub(super) fn delete(path: &Path) -> io::Result<bool> {
     let file = match lock(path, File::options().read(true).write(true)) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 /// The maximum bytes of a file or folder name. Most file systems allow 255, some encrypted ones fewer.
 const MAX_COMPONENT: usize = 120;
 
-/// The file name extension of conversations.
 pub(super) const ENDING: &str = ".jsonl";
 
 /// Ends a folder name that is a part of a long id. Escaped ids never contain it.

@@ -14,13 +14,11 @@ use tokio_postgres::{Client, Row};
 use toolkit_agent::session::StoreError;
 use toolkit_core::__private::lock;
 
-/// The maximum number of connections of a store.
 const CONNECTIONS: usize = 8;
 /// The maximum attempts at a statement that the server rolls back because of concurrent ones.
 const ATTEMPTS: u32 = 20;
 /// The power of two of the maximum pause between them, in milliseconds.
 const LONGEST_PAUSE_LOG2: u32 = 8;
-/// The pauses before further attempts, after a connection was lost.
 pub(super) const PAUSES: [Duration; 5] = [
     Duration::from_millis(20),
     Duration::from_millis(100),
@@ -33,7 +31,6 @@ pub(super) type Connect = Box<
     dyn Fn() -> Pin<Box<dyn Future<Output = Result<Client, tokio_postgres::Error>> + Send>> + Send + Sync,
 >;
 
-/// A parameter of a statement, with its type.
 pub(super) type Parameter<'a> = (&'a (dyn ToSql + Sync), Type);
 
 pub(super) struct Failure {
@@ -43,7 +40,7 @@ pub(super) struct Failure {
     pub(super) is_lost: bool,
 }
 
-/// Connections that are opened when first needed. Each executes one statement at a time.
+/// Connections that are opened when first needed, for one statement at a time.
 pub(super) struct Connections {
     idle: Mutex<Vec<Arc<Client>>>,
     permits: Semaphore,
@@ -58,7 +55,6 @@ impl Connections {
         Self { idle: Mutex::new(idle), permits: Semaphore::new(CONNECTIONS), connect }
     }
 
-    /// Returns whether lost connections are replaced.
     pub(super) fn reconnects(&self) -> bool {
         self.connect.is_some()
     }
@@ -80,8 +76,8 @@ impl Connections {
         }
     }
 
-    /// Executes a statement once. If the server rolls it back because of a concurrent one, repeats it after a
-    /// random pause: without it, the same statements would meet again.
+    /// Executes a statement once. After a rollback because of a concurrent one, repeats it after a random
+    /// pause: without it, the same statements would meet again.
     pub(super) async fn attempt(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<Vec<Row>, Failure> {
         let lease = self.lease().await?;
         let mut attempt = 1;
@@ -100,7 +96,6 @@ impl Connections {
         }
     }
 
-    /// Takes an idle connection, or opens one.
     async fn lease(&self) -> Result<Lease<'_>, Failure> {
         let permit = self.permits.acquire().await;
         let client = match (self.idle(), &self.connect) {
@@ -141,7 +136,6 @@ impl Drop for Lease<'_> {
     }
 }
 
-/// Returns whether an error has ended or prevented the connection.
 fn is_lost(error: &tokio_postgres::Error) -> bool {
     match error.as_db_error() {
         Some(error) => matches!(error.parsed_severity(), Some(Severity::Fatal | Severity::Panic)),

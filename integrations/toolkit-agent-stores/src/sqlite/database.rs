@@ -12,14 +12,12 @@ use toolkit_agent::session::StoreError;
 pub(super) struct Database(Sender<Box<dyn Job>>);
 
 impl Database {
-    /// Starts the thread.
     pub(super) fn start(connection: Connection) -> io::Result<Self> {
         let (sender, jobs) = mpsc::channel();
         thread::Builder::new().name("toolkit-sqlite".to_owned()).spawn(move || serve(connection, &jobs))?;
         Ok(Self(sender))
     }
 
-    /// Reads from the database.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
@@ -82,7 +80,6 @@ fn execute(connection: &mut Connection, batch: &mut [Box<dyn Job>]) -> rusqlite:
     transaction.commit()
 }
 
-/// A job for the thread.
 trait Job: Send {
     fn is_write(&self) -> bool;
 

@@ -9,7 +9,6 @@ use toolkit_core::ToolContext;
 type TokenSource = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 type CallIds = Arc<dyn Fn(&ToolContext) -> Option<String> + Send + Sync>;
 
-/// What a caller needs for each call.
 pub(super) struct CallerSettings {
     pub(super) name: String,
     pub(super) token: Option<TokenSource>,

@@ -67,9 +67,7 @@ pub(super) struct CallerState {
     pub(super) owner: String,
     pub(super) next_call: AtomicU64,
     pub(super) replies: Replies,
-    /// The current catalog, which each call reads.
     current: ArcSwap<Catalog>,
-    /// Signals each new catalog.
     pub(super) catalogs: watch::Sender<Arc<Catalog>>,
     pub(super) members: Mutex<Members>,
     /// Notified when the catalog is out of date.

@@ -26,7 +26,6 @@ type Shown = (Arc<str>, Arc<str>);
 
 #[derive(Debug, Default)]
 pub(super) struct Catalog {
-    /// The tools that are published, by name.
     pub(super) tools: BTreeMap<String, Arc<ForeignTool>>,
     /// The workers for each definition, published or not.
     routes: HashMap<Shown, Vec<Route>>,
@@ -36,7 +35,6 @@ pub(super) struct Catalog {
 }
 
 pub(super) struct Absence {
-    /// The current round of listening.
     pub(super) round: u64,
     /// The rounds for which published tools without a worker stay.
     pub(super) rounds: u64,
@@ -46,9 +44,9 @@ pub(super) struct Absence {
 
 impl Catalog {
     /// Makes the catalog of the current workers. Of two definitions with one name, the one that `earlier`
-    /// publishes is kept while a worker serves it: the model was shown it. A tool whose workers have all gone
-    /// stays for some time, so that the model reads that no worker has it now. `subject` returns the subject
-    /// of calls of a version to a worker.
+    /// publishes is kept while a worker serves it: the model was shown it. A tool without workers stays for
+    /// some time, so that the model reads that no worker has it now. `subject` returns a worker's subject for
+    /// a version.
     pub(super) fn new(
         members: &Members,
         earlier: &Self,

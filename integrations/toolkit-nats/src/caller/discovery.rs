@@ -88,16 +88,14 @@ async fn listen(state: Arc<CallerState>, mut replies: Subscriber, mut live: Subs
     }
 }
 
-/// Waits for the time of a round, and until all messages that have come wait to be received: before the task
-/// of the connection flushes, it reads what the kernel has for it. While there is no connection, it does not
-/// flush.
+/// Waits for a round, and until all messages that have come wait to be received: the connection's task reads
+/// what the kernel has before it flushes. While there is no connection, it does not flush.
 async fn all_read(client: &Client) {
     sleep(ROUND).await;
     // On an error the connection has ended, and nothing more comes.
     let _ = client.flush().await;
 }
 
-/// Asks all workers to announce themselves.
 async fn ask_who(state: &Arc<CallerState>) -> Result<(), FleetError> {
     let fleet = &state.fleet;
     let mut line = state.replies.open(None);

@@ -34,12 +34,10 @@ impl FleetTools {
     /// Registers the tools in a live registry, and follows the changes of the fleet.
     ///
     /// Listeners of the registry receive an event for each added, removed and replaced tool. A tool of the
-    /// program is never replaced: the fleet's tool of that name is left out, and reported as
-    /// [`FleetEvent::Refused`].
+    /// program is never replaced: the fleet's tool of that name is reported as [`FleetEvent::Refused`].
     ///
     /// # Errors
-    /// A [`BuildError`] if the registry refuses all changes, for instance because the program's state is
-    /// missing.
+    /// The registry refuses all changes, for instance because the program's state is missing.
     pub fn follow(&self, registry: &LiveRegistry) -> Result<FleetFollowing, BuildError> {
         let mut catalogs = self.state.catalogs.subscribe();
         let mut registered = Registered::new();

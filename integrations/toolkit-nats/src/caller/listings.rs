@@ -12,7 +12,6 @@ use tokio::time::timeout;
 use toolkit_core::__private::lock;
 use toolkit_core::redaction::Redactor;
 
-/// The time to fetch the definitions of one version.
 pub(super) const FETCH: Duration = Duration::from_secs(5);
 const FETCHES: usize = 32;
 

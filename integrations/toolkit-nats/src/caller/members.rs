@@ -15,7 +15,6 @@ pub(super) struct Member {
     pub(super) worker: Arc<RemoteWorker>,
 }
 
-/// A worker as calls see it.
 #[derive(Debug)]
 pub(super) struct RemoteWorker {
     pub(super) id: Arc<str>,
@@ -45,7 +44,6 @@ impl RemoteWorker {
         self.heard.load(Ordering::Relaxed)
     }
 
-    /// Notes a sign of life.
     pub(super) fn hear(&self, round: u64) {
         self.heard.store(round, Ordering::Relaxed);
     }
@@ -116,12 +114,10 @@ impl Members {
         lost
     }
 
-    /// Takes the tools' names in definitions that a living worker has replaced.
     pub(super) fn take_withdrawn(&mut self) -> HashSet<String> {
         std::mem::take(&mut self.withdrawn)
     }
 
-    /// Forgets definitions that no worker serves.
     pub(super) fn forget_unused(&mut self) {
         let used: HashSet<&NamespaceVersion> =
             self.workers.values().flat_map(|member| &member.versions).collect();

@@ -52,7 +52,6 @@ enum Attempt {
     Failed(CallFailure, String),
 }
 
-/// What a call has learned so far.
 #[derive(Default)]
 struct Tries {
     /// The workers that have not run the call.

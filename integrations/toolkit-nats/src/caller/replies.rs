@@ -1,4 +1,4 @@
-//! The replies to all calls of a caller: one subscription, a line for each call, and what each silence means.
+//! The replies to all calls of a caller: one subscription, and a line for each call.
 
 use super::members::RemoteWorker;
 use async_nats::{Message, StatusCode, Subject};
@@ -63,7 +63,7 @@ impl Slot {
         }
     }
 
-    /// Takes a message into account, as a sign of life for all calls of its worker.
+    /// Takes a message as a sign of life for all calls of its worker.
     fn receive(&self, message: Message, round: u64) {
         self.heard.store(round, Ordering::Relaxed);
         if message.status == Some(StatusCode::NO_RESPONDERS) {
@@ -114,12 +114,10 @@ impl Replies {
         Self { inbox, next: AtomicU64::new(0), lines: Lines::default(), rounds: AtomicU64::new(0) }
     }
 
-    /// The beginning of the subjects of all replies.
     pub(super) fn inbox(&self) -> &str {
         &self.inbox
     }
 
-    /// The subject of all replies.
     pub(super) fn subject(&self) -> String {
         format!("{}.*", self.inbox)
     }
@@ -141,7 +139,6 @@ impl Replies {
         }
     }
 
-    /// Returns the number of the current round.
     pub(super) fn round(&self) -> u64 {
         self.rounds.load(Ordering::Relaxed)
     }
@@ -163,7 +160,6 @@ pub(super) struct ReplyLine {
 }
 
 impl ReplyLine {
-    /// Waits for the next reply.
     pub(super) async fn next(&mut self) -> Reply {
         poll_fn(|cx| self.slot.poll_next(cx)).await
     }
@@ -192,7 +188,6 @@ mod tests {
         }
     }
 
-    /// Reads what waits in a line.
     fn read(line: &mut ReplyLine) -> Vec<Reply> {
         std::iter::from_fn(|| line.next().now_or_never()).collect()
     }

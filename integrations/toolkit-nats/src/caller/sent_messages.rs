@@ -33,7 +33,6 @@ impl<'a> SentMessages<'a> {
         self.messages.clear();
     }
 
-    /// Cancels the messages on their workers.
     pub(super) fn cancel(&mut self) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         for (worker, reply) in take(&mut self.messages) {

@@ -14,7 +14,6 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Config, Row, Socket};
 use toolkit_core::redaction::Redactor;
 
-/// The pauses before further attempts, after a connection was lost.
 const PAUSES: [Duration; 5] = [
     Duration::from_millis(20),
     Duration::from_millis(100),

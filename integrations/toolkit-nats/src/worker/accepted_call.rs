@@ -67,7 +67,6 @@ impl AcceptedCall {
         Self { state, offer, caller, reply, message, cancellation, asked, started, _permit: permit }
     }
 
-    /// Runs the call, and sends its end.
     pub(super) async fn run(self) {
         let state = &self.state;
         let message = self.message.clone();
@@ -87,8 +86,7 @@ impl AcceptedCall {
     }
 
     /// Sends the outcome in parts, the next one when the caller has asked about the call, as it does after
-    /// each. A server closes connections for which too much waits, and so only one part of a result does. The
-    /// rest of a cancelled call is not sent.
+    /// each. A server closes connections for which too much waits. The rest of a cancelled call is not sent.
     async fn send_outcome(&self, body: &Bytes) {
         let state = &self.state;
         for frame in frames_of(body, state.fleet.client.max_payload().min(PART)) {
@@ -169,7 +167,6 @@ impl AcceptedCall {
         }
     }
 
-    /// Runs the tool.
     async fn dispatch(
         &self,
         head: &CallHead<'_>,
@@ -267,7 +264,6 @@ impl EndedRun {
     }
 }
 
-/// Answers a question about a call's stored result.
 #[cfg(feature = "ledger")]
 pub(super) async fn send_stored(state: &WorkerState, caller: &str, reply: Subject, message: &Bytes) {
     let Some(ledger) = &state.settings.ledger else { return };

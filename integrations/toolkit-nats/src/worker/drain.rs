@@ -78,9 +78,8 @@ impl RunningWorker {
         self.state.calls.statistics()
     }
 
-    /// Ends the worker: it refuses further calls, lets the running ones end within the [drain
-    /// time](super::Worker::with_drain_time), and cancels the others. It stops listening when no call has
-    /// come for half a second.
+    /// Ends the worker: it refuses further calls, cancels those that run beyond the [drain
+    /// time](super::Worker::with_drain_time), and stops listening when no call has come for half a second.
     pub async fn drain(self) {
         self.stop.cancel();
         self.drained.cancelled().await;

@@ -57,10 +57,10 @@ pub struct RemoteCaller {
     pub identity: Option<Identity>,
     /// The id of the caller's run, unverified.
     pub run: Option<Arc<str>>,
+    /// The caller's trace context.
     pub trace: Option<TraceContext>,
 }
 
-/// Checks a token.
 pub(super) type Verify = Arc<dyn Fn(&str) -> Result<Identity, String> + Send + Sync>;
 
 /// Returns the verified caller of a call, or why it is refused. A token counts more than a subject.

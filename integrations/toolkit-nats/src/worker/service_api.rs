@@ -32,7 +32,6 @@ pub(super) fn subjects(state: &WorkerState) -> Vec<String> {
     subjects
 }
 
-/// Returns the response to a request.
 pub(super) fn answer(state: &WorkerState, offers: &Offers, verb: &str) -> Bytes {
     let mut response = json!({
         "type": format!("io.nats.micro.v1.{}_response", verb.to_ascii_lowercase()),

@@ -29,7 +29,6 @@ const TOLD: Duration = Duration::from_millis(20);
 /// The time in which a server answers.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// Starts a worker.
 pub(super) async fn start(worker: Worker, fleet: Fleet) -> Result<RunningWorker, FleetError> {
     let state = Arc::new(WorkerState {
         id: format!("{}.{}", worker.name, fleet.unique_id()),
@@ -73,12 +72,10 @@ struct Serving {
     calls: Subscriber,
     /// The calls that have come. A copy is ignored: its answer would be taken for the answer to the first.
     seen: SeenMessages,
-    /// All other messages.
     inbox: SelectAll<Abortable<Subscriber>>,
     /// The subscriptions to requests for definitions, by version.
     listings: HashMap<String, AbortHandle>,
     changes: BoxStream<'static, ()>,
-    /// The time of the last beat.
     beaten: Instant,
 }
 

@@ -23,7 +23,6 @@ use toolkit_core::{CancellationToken, Dispatcher};
 pub(super) const BEAT: Duration = Duration::from_secs(1);
 /// The maximum age of a call when it begins, shorter than the silence after which a caller gives up.
 const MAX_AGE: Duration = Duration::from_secs(2);
-/// The queue group of the workers.
 pub(super) const QUEUE: &str = "workers";
 
 pub(super) struct RunningCall {

@@ -19,12 +19,10 @@ use toolkit_core::schema::violations;
 use toolkit_http::client::{header_text, is_json, media_type, redacted_headers};
 use trim::{chosen, cut_lists, is_hollow};
 
-/// What of the JSON answers is kept.
 #[derive(Debug)]
 pub(crate) struct AnswerSettings {
     /// The fields to keep, by operation id.
     pub(crate) fields: BTreeMap<String, Vec<String>>,
-    /// The number of items to keep of a list.
     pub(crate) list_limit: usize,
 }
 
@@ -59,7 +57,6 @@ impl Answer {
         self.body.text(&self.redactor)
     }
 
-    /// Returns the address in the header `Location`.
     pub(crate) fn place(&self) -> Option<String> {
         header_text(&self.headers, &LOCATION)
     }

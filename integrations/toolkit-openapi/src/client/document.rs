@@ -30,7 +30,6 @@ use toolkit_core::schema::__private::MAX_DEPTH;
 /// The root's member with the documents given by the program, by address.
 const MORE_DOCUMENTS: &str = "x-toolkit-documents";
 
-/// The maximum length of an address, in bytes.
 const LONGEST_ADDRESS: usize = 4 << 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,9 +50,7 @@ pub(crate) struct Document {
     address: String,
     /// The documents, this one first, and the schemas with `$id`.
     resources: Vec<Resource>,
-    /// The indices of the resources, by their places.
     by_place: HashMap<String, usize>,
-    /// The places of the resources, by their addresses.
     by_address: HashMap<String, String>,
     /// The places of `$anchor`, by the resource's place and the name.
     anchors: BTreeMap<(String, String), String>,
@@ -181,7 +178,6 @@ impl Document {
         }
     }
 
-    /// Returns the version of the document.
     pub(crate) fn version(&self) -> Version {
         self.version
     }
@@ -191,12 +187,10 @@ impl Document {
         Some(self.address.as_str()).filter(|address| !address.is_empty())
     }
 
-    /// Returns the whole document.
     pub(crate) fn root(&self) -> Node<'_> {
         Node { value: &self.root, place: String::new() }
     }
 
-    /// Returns the value at a place.
     pub(crate) fn at(&self, place: &str) -> Option<Node<'_>> {
         Some(Node { value: self.root.pointer(place)?, place: place.to_owned() })
     }
@@ -258,7 +252,6 @@ impl Document {
         self.at(self.anchors.get(&(root.to_owned(), decoded.into_owned()))?)
     }
 
-    /// Returns the security schemes, with their names.
     pub(crate) fn security_schemes(&self) -> Vec<(&str, Node<'_>)> {
         if self.version == Version::Swagger2 {
             return self.root().members("securityDefinitions");
@@ -266,7 +259,6 @@ impl Document {
         self.root().get("components").map(|node| node.members("securitySchemes")).unwrap_or_default()
     }
 
-    /// Returns the security scheme called `name`.
     pub(crate) fn security_scheme(&self, name: &str) -> Option<&Value> {
         let folder = if self.version == Version::Swagger2 {
             "/securityDefinitions"

@@ -32,15 +32,12 @@ pub(crate) struct Operation {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Parameter {
-    /// The name of the argument.
     pub(crate) argument: String,
-    /// The name in the request.
     pub(crate) name: String,
     pub(crate) location: Location,
     pub(crate) serialization: Serialization,
 }
 
-/// The place of a parameter in the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Location {
     Path,
@@ -80,7 +77,6 @@ pub(crate) enum Style {
     Tab,
 }
 
-/// The body of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Body {
     /// The media type that is sent.
@@ -89,7 +85,6 @@ pub(crate) struct Body {
     pub(crate) source: BodySource,
 }
 
-/// The arguments that a body is made of.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum BodySource {
     /// The value of one argument.
@@ -100,17 +95,13 @@ pub(crate) enum BodySource {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct BodyMember {
-    /// The name of the argument.
     pub(crate) argument: String,
-    /// The name in the body.
     pub(crate) name: String,
     /// How the value is written in a form or in multipart. Unused in JSON.
     pub(crate) serialization: Serialization,
-    /// Whether the value is bytes.
     pub(crate) is_binary: bool,
 }
 
-/// An answer that the document describes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Response {
     /// The status, such as `200`, `4XX` or `default`.
@@ -122,7 +113,6 @@ pub(crate) struct Response {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SecurityRequirement {
-    /// The name of the scheme in the document.
     pub(crate) scheme: String,
     pub(crate) scopes: Vec<String>,
 }

@@ -73,7 +73,6 @@ fn parameters(operation: &Operation, location: Location) -> impl Iterator<Item =
     operation.parameters.iter().filter(move |parameter| parameter.location == location)
 }
 
-/// Writes the path, segment by segment.
 fn path(operation: &Operation, arguments: Arguments<'_>) -> Result<String, ToolError> {
     let (template, query) = operation.path.split_once('?').unwrap_or((&operation.path, ""));
     let mut path = String::new();

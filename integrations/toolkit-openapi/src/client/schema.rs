@@ -31,7 +31,6 @@ pub(crate) struct SchemaWriter<'d> {
     deepest: usize,
     /// The deepest level that was reached.
     pub(crate) reached: usize,
-    /// Whether a schema was replaced.
     pub(crate) is_cut: bool,
     definitions: Definitions<'d>,
     /// What was written, to stop at a schema that is too large.

@@ -27,7 +27,6 @@ fn shorten(text: &str) -> String {
     toolkit_core::foreign::shorten(text.to_owned(), LONGEST)
 }
 
-/// An answer that is no success.
 pub(crate) struct Problem<'a> {
     pub(crate) answer: &'a Answer,
     pub(crate) operation: &'a Operation,
@@ -143,7 +142,6 @@ fn message(json: &Value) -> Option<String> {
     }
 }
 
-/// Returns the text at a place, unless it is blank.
 fn text_at<'v>(json: &'v Value, pointer: &str) -> Option<&'v str> {
     json.pointer(pointer)?.as_str().filter(|text| !text.trim().is_empty())
 }

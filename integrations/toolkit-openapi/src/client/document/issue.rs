@@ -42,7 +42,6 @@ impl fmt::Display for OpenApiIssue {
     }
 }
 
-/// Why an operation cannot be read, with its place.
 pub(crate) struct OperationFault {
     pub(crate) place: String,
     pub(crate) reason: String,

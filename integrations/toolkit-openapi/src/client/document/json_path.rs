@@ -4,7 +4,6 @@
 use super::node::below;
 use serde_json::Value;
 
-/// A parsed path.
 #[derive(Debug, PartialEq)]
 pub(super) struct JsonPath(Vec<PathSegment>);
 

@@ -10,7 +10,6 @@ pub(crate) struct Node<'d> {
 }
 
 impl<'d> Node<'d> {
-    /// Returns the member called `name`.
     pub(crate) fn get(&self, name: &str) -> Option<Self> {
         Some(Self { value: self.value.get(name)?, place: below(&self.place, name) })
     }
@@ -30,7 +29,6 @@ impl<'d> Node<'d> {
         items.map(|(index, value)| Self { value, place: format!("{place}/{index}") }).collect()
     }
 
-    /// Returns the string called `name`.
     pub(crate) fn text(&self, name: &str) -> Option<&'d str> {
         self.value.get(name)?.as_str()
     }

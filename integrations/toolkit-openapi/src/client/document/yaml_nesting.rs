@@ -37,9 +37,7 @@ pub(super) fn check_nesting(text: &str) -> Result<(), String> {
 struct NestingReader<'t> {
     text: &'t [u8],
     at: usize,
-    /// The start of the line.
     line: usize,
-    /// The number of open brackets.
     depth: usize,
     /// Whether a value may begin here.
     expects_value: bool,

@@ -1,6 +1,5 @@
 //! Media types, as far as they decide how a body is written or read.
 
-/// How a body is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BodyKind {
     Json,

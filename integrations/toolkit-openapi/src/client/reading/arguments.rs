@@ -72,7 +72,6 @@ impl<'d> ArgumentsDraft<'d> {
         argument
     }
 
-    /// Writes the schema of an argument.
     pub(super) fn schema(&mut self, node: &Node<'d>) -> Value {
         self.writer.schema(node, 1, None)
     }

@@ -18,6 +18,7 @@ pub struct OperationInfo<'a> {
     pub id: &'a str,
     /// The method in capital letters.
     pub method: &'a str,
+    /// The path, with the names of parameters in braces.
     pub path: &'a str,
     /// The operation in the document, with its extensions (`x-…`).
     pub object: &'a Value,

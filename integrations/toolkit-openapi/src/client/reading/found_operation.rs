@@ -80,7 +80,6 @@ pub(super) fn description(found: &FoundOperation<'_>, writer: &mut SchemaWriter<
     if node.flag("deprecated") { format!("Deprecated. {about}") } else { about }
 }
 
-/// Returns the ways to authenticate.
 pub(super) fn security(document: &Document, operation: &Node<'_>) -> Vec<Vec<SecurityRequirement>> {
     let own = operation.value.get("security").or_else(|| document.root().value.get("security"));
     let mut ways = Vec::new();

@@ -10,7 +10,6 @@ use toolkit_core::name::{MAX_NAME_LENGTH, NameError, Separator, normalize};
 #[derive(Debug, Clone)]
 pub(super) struct Unnamed {
     pub(super) id: String,
-    /// The first tag.
     pub(super) tag: Option<String>,
     /// The method and the path, which no other operation has.
     pub(super) key: String,

@@ -24,7 +24,6 @@ use toolkit_core::schema::__private::MAX_DEPTH;
 use toolkit_core::schema::nearest;
 use toolkit_core::{ToolDefinition, ToolName};
 
-/// An operation as a tool.
 #[derive(Debug, Clone)]
 pub(crate) struct OperationTool {
     pub(crate) definition: ToolDefinition,
@@ -39,7 +38,6 @@ pub(crate) struct ReaderSettings {
     pub(crate) limits: OpenApiLimits,
 }
 
-/// Reads the operations of a document.
 pub(crate) struct Reader<'d> {
     document: &'d Document,
     settings: &'d ReaderSettings,
@@ -326,7 +324,6 @@ impl<'d> Reader<'d> {
         })
     }
 
-    /// Adds the undeclared parameters of the path.
     fn add_undeclared(
         &mut self,
         found: &FoundOperation<'d>,

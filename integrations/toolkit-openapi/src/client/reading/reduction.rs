@@ -20,7 +20,6 @@ pub(super) enum Kept {
 pub(super) struct Reduction {
     /// The level below which a schema is replaced by its type.
     pub(super) deepest: usize,
-    /// The maximum characters of a description.
     pub(super) description: usize,
     pub(super) kept: Kept,
 }

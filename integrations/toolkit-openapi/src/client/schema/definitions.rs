@@ -10,13 +10,11 @@ type Key = (usize, usize);
 
 #[derive(Default)]
 pub(super) struct Definitions<'d> {
-    /// The names, by place.
     names: HashMap<String, String>,
     taken: HashSet<String>,
     /// The schemas that are not written yet, by the level where they are needed and the order of their
     /// references.
     pending: BTreeMap<Key, Node<'d>>,
-    /// The keys of pending schemas, by place.
     keys: HashMap<String, Key>,
     written: Map<String, Value>,
 }
@@ -73,7 +71,6 @@ impl<'d> Definitions<'d> {
         self.written.insert(name, written);
     }
 
-    /// Returns the definitions by their names.
     pub(super) fn take(&mut self) -> Map<String, Value> {
         std::mem::take(&mut self.written)
     }
