@@ -14,12 +14,11 @@ const PREFIX: &str = "toolkit_";
 /// Stores the full text of each truncated result as a file in a directory.
 ///
 /// The directory is created on first use. On Unix, only the program's user can read it, because results may
-/// contain secrets. Before a new file is written, the sink deletes files that are too old, then the oldest
-/// until the new file fits. Files are written on tokio's blocking pool.
+/// contain secrets. Before writing, the sink deletes files that are too old, then the oldest until the new
+/// file fits. Files are written on tokio's blocking pool.
 ///
-/// The directory may contain other files. A sink deletes only what a sink wrote: the file name contains a
-/// checksum of the name and the text. Files changed or renamed since, and copies under other names, are never
-/// deleted.
+/// The directory may contain other files. Only unchanged files of a sink are deleted: their names contain a
+/// checksum of the name and the text.
 ///
 /// ```
 /// use toolkit_ai::ToolOutput;
@@ -87,7 +86,6 @@ impl DirectorySink {
         Ok(())
     }
 
-    /// Creates a file with a unique name.
     fn create(&self, full: &FullOutput) -> io::Result<(File, PathBuf)> {
         let mut tool = String::new();
         for c in full.tool.chars().take(128) {
@@ -140,7 +138,6 @@ fn parts(name: &str) -> Option<(&str, &str)> {
     (stem.starts_with(PREFIX) && is_sum).then_some((stem, sum))
 }
 
-/// Returns whether a sink wrote this file.
 fn is_own(path: &Path) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
     let Some((stem, sum)) = parts(name) else { return false };

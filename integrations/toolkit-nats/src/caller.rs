@@ -40,7 +40,7 @@ use toolkit_core::registry::{IntoRegistrySource, RegistrySource};
 /// Discovers the workers of a fleet, and follows those that come, go and change.
 ///
 /// The tools can be registered [once](Self::tools), or join a live registry that [follows](Self::follow) the
-/// fleet. Clones share the state. The fleet is followed until all clones and tools are dropped.
+/// fleet. Clones share the state, which follows the fleet until all clones and tools are dropped.
 ///
 /// ```no_run
 /// use toolkit_ai::{Dispatcher, LiveRegistry, ToolCall, ToolRegistry};
@@ -69,9 +69,7 @@ impl FleetToolsBuilder {
     /// Discovers the workers, see [`FleetTools::join`].
     ///
     /// # Errors
-    /// [`Prefix`](crate::FleetErrorKind::Prefix) for an illegal name,
-    /// [`Permission`](crate::FleetErrorKind::Permission) if the server refuses a subject, and
-    /// [`Connection`](crate::FleetErrorKind::Connection) if the connection has ended.
+    /// Those of [`FleetTools::join`], and [`Prefix`](crate::FleetErrorKind::Prefix) for an illegal name.
     pub async fn join(self) -> Result<FleetTools, FleetError> {
         for name in [Some(&self.settings.name), self.settings.workers.as_ref()].into_iter().flatten() {
             if !is_token(name) {
@@ -166,8 +164,8 @@ impl FleetTools {
     }
 }
 
-/// Takes the current tools, so that `.tools(fleet)` gives them to an agent. Later workers add nothing. A live
-/// registry [follows](FleetTools::follow) the changes.
+/// Lets `.tools(fleet)` give the current tools to an agent. Later workers add nothing. A live registry
+/// [follows](FleetTools::follow) the changes.
 impl IntoRegistrySource for FleetTools {
     fn into_registry_source(self) -> RegistrySource {
         self.tools().into_registry_source()

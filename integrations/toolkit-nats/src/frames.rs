@@ -1,5 +1,5 @@
-//! The messages of a call: one line of JSON with the text of the arguments, and replies as frames of one byte
-//! for their kind and a body.
+//! The messages of a call: a line of JSON and the text of the arguments, answered by frames of one byte for
+//! their kind and a body.
 
 use crate::subjects::NamespaceVersion;
 use bytes::{BufMut, Bytes, BytesMut};

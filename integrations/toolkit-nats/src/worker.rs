@@ -29,9 +29,9 @@ use toolkit_core::{BuildError, Dispatcher};
 
 /// Serves the tools of a dispatcher to the callers of a [`Fleet`].
 ///
-/// Workers with the same definitions share the calls. A worker checks arguments, permissions and limits
-/// itself, in its dispatcher. Tools take the caller as state, `#[state] caller: &RemoteCaller`. Middleware
-/// finds it as the extension [`RemoteCaller`].
+/// Workers with the same definitions share the calls. Each checks arguments, permissions and limits in its
+/// dispatcher. Tools take the caller as state, `#[state] caller: &RemoteCaller`, and middleware as the
+/// extension [`RemoteCaller`].
 ///
 /// ```no_run
 /// use toolkit_ai::middleware::{PermissionRule, Permissions};
@@ -83,8 +83,8 @@ impl From<Dispatcher> for Worker {
 }
 
 impl Worker {
-    /// Creates a worker for the tools of a registry, or of a [view](toolkit_core::ToolRegistry) of one. It
-    /// follows the changes of a [live](toolkit_core::LiveRegistry) one.
+    /// Creates a worker for the tools of a registry or a [view](toolkit_core::ToolRegistry), and follows the
+    /// changes of a [live](toolkit_core::LiveRegistry) one.
     ///
     /// If a tool takes a [`RemoteCaller`], a live registry must declare this state with
     /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state). A fixed registry need not.
@@ -112,7 +112,7 @@ impl Worker {
     }
 
     /// Sets the time that running calls have when the worker ends; 30 seconds by default. They are cancelled
-    /// afterwards, and their outcome is unknown to their callers.
+    /// afterwards, with an unknown outcome.
     pub fn with_drain_time(mut self, time: Duration) -> Self {
         self.drain_time = time;
         self
@@ -159,7 +159,7 @@ impl Worker {
     /// # Errors
     /// [`Build`](crate::FleetErrorKind::Build) if a rule selects no tool,
     /// [`Prefix`](crate::FleetErrorKind::Prefix) for an illegal name,
-    /// [`Permission`](crate::FleetErrorKind::Permission) if the server refuses a subject, and
+    /// [`Permission`](crate::FleetErrorKind::Permission) for a refused subject, and
     /// [`Connection`](crate::FleetErrorKind::Connection) if the connection has ended.
     pub async fn start(self, fleet: &Fleet) -> Result<RunningWorker, FleetError> {
         self.dispatcher.check()?;

@@ -36,9 +36,8 @@ use toolkit_http::server::{HttpGuards, checked_path};
 ///
 /// The body of a response is the JSON, the text, or the bytes of the single media item that the tool returns.
 /// Any other output is a JSON object with a list `content`. An error is a problem (RFC 9457), with the
-/// [kind](toolkit_core::ErrorKind) as `kind`. A request with `Accept: text/event-stream` gets progress as
-/// server-sent events, and last the event `result` or `error`. `Prefer: wait=10` limits a call to ten
-/// seconds.
+/// [kind](toolkit_core::ErrorKind) as `kind`. With `Accept: text/event-stream`, a call sends progress as
+/// server-sent events, and last the event `result` or `error`. `Prefer: wait=10` limits it to ten seconds.
 ///
 /// Calls go through the dispatcher, and are dropped if their client goes away. The document follows a
 /// [live](toolkit_core::LiveRegistry) registry.
@@ -116,7 +115,7 @@ impl OpenApiServer {
     ///
     /// The registry must declare the type with
     /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state). Headers are claims of the client: take
-    /// a tenant or a user from [`HttpCaller::extension`], where an authentication layer adds checked claims.
+    /// checked claims of an authentication layer from [`HttpCaller::extension`].
     ///
     /// ```
     /// use toolkit_ai::{ToolError, ToolRegistry};
@@ -148,8 +147,8 @@ impl OpenApiServer {
     /// Requires the header `Authorization: Bearer …` with this token in every request, and documents it.
     /// Spaces and line breaks around the token are ignored. An empty token refuses every request.
     ///
-    /// For tokens with claims, put the [service](Self::into_service) behind an authentication layer, and read
-    /// the claims with [`HttpCaller::extension`].
+    /// For tokens with claims, use an authentication layer around the [service](Self::into_service) and
+    /// [`HttpCaller::extension`].
     pub fn with_bearer_token(self, token: impl AsRef<str>) -> Self {
         self.with(|api| api.guards.set_token(token.as_ref()))
     }
@@ -182,8 +181,8 @@ impl OpenApiServer {
     /// Returns the server as a tower service, for any HTTP server. [Check](Dispatcher::check) rules before:
     /// while one selects no tool, all calls are refused.
     ///
-    /// A router may nest the service at its [path](Self::with_path). The service accepts requests both with
-    /// this path and without it.
+    /// A router may nest it at its [path](Self::with_path): requests are accepted with this path and without
+    /// it.
     ///
     /// ```no_run
     /// use axum::Router;

@@ -68,9 +68,8 @@ impl FleetToolsBuilder {
     }
 
     /// Sets the source of the ids under which a ledger stores calls. Two calls with one id are one call.
-    /// Without an id, a call gets a unique one. By default, the id is the id of the run, `/`, and the
-    /// [key](toolkit_core::ToolContext::call_key) of the call. Outside of an agent's run, the id of the call
-    /// takes the place of the key.
+    /// Without an id, a call gets a unique one. The default is the run's id, `/`, and the call's
+    /// [key](toolkit_core::ToolContext::call_key), or outside of an agent's run the call's id.
     pub fn call_ids(self, ids: impl Fn(&ToolContext) -> Option<String> + Send + Sync + 'static) -> Self {
         self.with(|settings| settings.call_ids = Arc::new(ids))
     }
@@ -83,7 +82,7 @@ impl FleetToolsBuilder {
     }
 
     /// Hears only workers with this [name](crate::Worker::with_name). If the server's permissions let no
-    /// other user subscribe to `PREFIX.to.NAME.>`, no other worker gets calls of this caller.
+    /// other user subscribe to `PREFIX.to.NAME.>`, no other worker gets the calls.
     pub fn workers_named(self, name: impl Into<String>) -> Self {
         self.with(|settings| settings.workers = Some(name.into()))
     }

@@ -64,7 +64,7 @@ struct Resource {
 
 impl Document {
     /// Creates a document that came from `address`, which may be empty. References to other documents are
-    /// only resolved in `more`: pairs of an address and a text.
+    /// only resolved in `more`: addresses with texts.
     ///
     /// # Errors
     /// The version is not supported, or another document cannot be parsed.

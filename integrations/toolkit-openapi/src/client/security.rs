@@ -42,10 +42,10 @@ enum Credential {
 /// Holds the credentials for the security schemes of a document, by scheme name.
 ///
 /// A request has the credentials of the operation's first way to authenticate that is complete here. They are
-/// sent only to the servers of the document. Neither the model nor `Debug`, an error or an event shows them.
+/// sent only to the document's servers. Neither the model nor `Debug`, an error or an event shows them.
 ///
-/// A secret that is empty or does not fit its scheme is an error when the document is read. Credentials of a
-/// [caller](CallerCredentials) are only known at the call, and fail it.
+/// A secret that is empty or does not fit its scheme is an error when the document is read, and for a
+/// [caller](CallerCredentials) when it calls.
 ///
 /// ```
 /// use toolkit_ai::openapi::client::{ClientCredentials, Credentials};
@@ -153,9 +153,9 @@ impl fmt::Debug for Credentials {
 /// Holds the credentials of a run's caller, by service. In the state of the run, they let many users share
 /// one set of tools.
 ///
-/// A call to a listed host uses only the caller's credentials for it. A call to another host is an error if
-/// it needs credentials, or if the tools were made with some. So no user acts with the secret of the program
-/// by mistake. [`with_fallback`](Self::with_fallback) allows it.
+/// A call to a listed host uses only these credentials. A call to another host is an error if it needs
+/// credentials, or if the tools were made with some, so that no user acts with the program's secret by
+/// mistake. [`with_fallback`](Self::with_fallback) allows it.
 ///
 /// ```
 /// use toolkit_ai::RunContext;
@@ -189,8 +189,8 @@ impl CallerCredentials {
         self
     }
 
-    /// Returns the credentials for a call to a host. `of_program` are those that the tools were made with; an
-    /// `is_open` call needs none.
+    /// Returns the credentials for a call to a host. `of_program` are those of the tools; an `is_open` call
+    /// needs none.
     ///
     /// # Errors
     /// The host is not in the list, and the call would go out with the credentials of the program, or without

@@ -153,7 +153,6 @@ fn faulty(error: HttpError) -> OpenApiError {
     OpenApiError::new(OpenApiErrorKind::Request, error.to_string())
 }
 
-/// A call of an operation.
 #[derive(Clone, Copy)]
 struct Call<'a> {
     service: &'a Service,
@@ -261,7 +260,6 @@ impl Call<'_> {
         Ok(Answer::new(response.status, &response.headers, body, redactor))
     }
 
-    /// Returns the error of an incomplete answer.
     fn failed(&self, error: &HttpError, redactor: &Redactor) -> ToolError {
         let may_repeat = self.operation.method.is_idempotent();
         let later = if may_repeat { "Call again later." } else { UNKNOWN };

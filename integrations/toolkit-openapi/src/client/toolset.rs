@@ -21,7 +21,7 @@ use toolkit_core::{
 /// Turns the operations of an OpenAPI document into tools.
 ///
 /// The document may be of OpenAPI 3.0, 3.1 or 3.2, or of Swagger 2.0. [`registry`](Self::registry) is the
-/// usual way to the tools. The toolset is also a [`ToolProvider`], for a registry with other tools.
+/// usual way to the tools. As a [`ToolProvider`], the toolset joins other tools.
 ///
 /// ```
 /// use toolkit_ai::llm::ApiFormat;

@@ -19,7 +19,6 @@ use toolkit_http::server::HttpBody;
 /// open.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// A call that has not ended.
 struct RunningCall {
     progress: Receiver<Progress>,
     outcome: Pin<Box<dyn Future<Output = Outcome> + Send>>,

@@ -10,7 +10,6 @@ use toolkit_core::{ToolDefinition, ToolRegistry};
 
 const SCHEMAS: &str = "#/components/schemas";
 
-/// The format for tool definitions as operations.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct DocumentFormat;
 
@@ -195,7 +194,6 @@ fn add_schema(schemas: &mut Map<String, Value>, schema: &Value, tool: &str, kind
 struct ComponentNames<'a> {
     tool: &'a str,
     kind: &'a str,
-    /// The names of the definitions.
     names: WireNames,
 }
 
@@ -224,7 +222,6 @@ impl ComponentNames<'_> {
     }
 }
 
-/// Returns the schema of a problem.
 fn problem() -> Value {
     json!({
         "type": "object",

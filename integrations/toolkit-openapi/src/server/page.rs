@@ -12,7 +12,6 @@ vertical-align:top}section{border-top:1px solid;margin-top:2rem}p,td{white-space
 pub(super) const PAGE_POLICY: &str = "default-src 'none'; style-src 'sha256-lAVxBZhQnt/yn11lkKZPw97ZjRqCVIagysXX5cpe++o='; base-uri 'none'; form-action 'none'; \
 frame-ancestors 'none'";
 
-/// Returns the page of a document.
 pub(super) fn page(document: &Value) -> String {
     let title = escaped(text(&document["info"]["title"]));
     let version = escaped(text(&document["info"]["version"]));

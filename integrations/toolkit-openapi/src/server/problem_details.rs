@@ -10,7 +10,6 @@ use toolkit_http::server::{HttpBody, Refusal};
 
 #[derive(Debug, Serialize)]
 pub(super) struct ProblemDetails {
-    /// The name of the status.
     title: &'static str,
     status: u16,
     detail: String,
@@ -24,7 +23,6 @@ pub(super) struct ProblemDetails {
     retry_after: Option<Duration>,
 }
 
-/// What is wrong with one argument.
 #[derive(Debug, Serialize)]
 struct InvalidArgument {
     /// The argument's path, such as `filters[2].max`.
@@ -50,7 +48,6 @@ impl ProblemDetails {
         Self { retry_after: Some(wait), ..self }
     }
 
-    /// Returns the problem as JSON.
     pub(super) fn json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }

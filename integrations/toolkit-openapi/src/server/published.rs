@@ -8,7 +8,6 @@ use toolkit_core::name::WireNames;
 use toolkit_core::{CallId, Dispatcher};
 use toolkit_http::server::HttpGuards;
 
-/// The settings of a server.
 #[derive(Clone)]
 pub(super) struct Api {
     pub(super) dispatcher: Dispatcher,
@@ -36,7 +35,6 @@ impl Api {
         }
     }
 
-    /// Returns the document of the currently callable tools.
     pub(super) fn document(&self) -> Value {
         let mut info = json!({"title": self.title, "version": self.version});
         if let Some(description) = &self.description {

@@ -10,7 +10,6 @@ use toolkit_core::output::serde::tool_output;
 use toolkit_core::{Content, Media, ToolError, ToolOutput};
 use toolkit_http::server::HttpBody;
 
-/// The end of a call.
 pub(super) type Outcome = Result<ToolOutput, ToolError>;
 
 /// Returns the response to a call: JSON, text, the bytes of a media item, a list of several contents, or a
@@ -42,7 +41,6 @@ fn bytes(media: &Media) -> Option<Response<HttpBody>> {
     Some(with_type(media_type, bytes.into()))
 }
 
-/// Returns a response with a text.
 pub(super) fn typed(media_type: &'static str, body: String) -> Response<HttpBody> {
     with_type(HeaderValue::from_static(media_type), body.into())
 }

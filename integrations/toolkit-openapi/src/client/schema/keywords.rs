@@ -3,7 +3,6 @@
 use crate::client::document::{Document, Meter, Node, below};
 use serde_json::{Map, Value, json};
 
-/// The types of JSON Schema.
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "array", "object", "null"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

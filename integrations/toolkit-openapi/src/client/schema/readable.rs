@@ -21,8 +21,8 @@ pub(crate) fn head(text: &str, limit: usize) -> &str {
     &text[..end]
 }
 
-/// Returns a description as plain text of at most `limit` characters: without hidden characters, HTML tags
-/// and link targets. A longer text ends with the last sentence that fits.
+/// Returns plain text of at most `limit` characters, without hidden characters, HTML tags and link targets. A
+/// longer text ends with the last sentence that fits.
 pub(crate) fn readable(text: &str, limit: usize) -> String {
     let mut plain = without_links(&without_tags(&clean(head(text, limit))));
     for (entity, character) in ENTITIES {

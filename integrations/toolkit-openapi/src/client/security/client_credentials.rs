@@ -66,14 +66,12 @@ impl ClientCredentials {
         self
     }
 
-    /// Returns the secrets of requests for tokens.
     fn redactor(&self) -> Redactor {
         let mut redactor = Redactor::new();
         redactor.add(&self.secret);
         redactor
     }
 
-    /// Creates the request for a token.
     fn request(&self, url: &str, scope: &str) -> Result<Request<Bytes>, String> {
         let mut pairs = vec![("grant_type", "client_credentials")];
         if !scope.is_empty() {
@@ -111,7 +109,6 @@ impl fmt::Debug for ClientCredentials {
     }
 }
 
-/// A client with its current tokens.
 pub(super) struct AccessTokens {
     client: ClientCredentials,
     /// By address and scopes.
@@ -124,7 +121,6 @@ struct Token {
     renewal: Instant,
 }
 
-/// A token for a request.
 pub(super) struct CurrentToken {
     pub(super) value: String,
     /// Whether an earlier request used it too.

@@ -15,7 +15,6 @@ use toolkit_core::ToolError;
 use toolkit_core::redaction::Redactor;
 use toolkit_http::client::{HttpClient, header};
 
-/// Where a scheme puts its secret.
 #[derive(Debug, PartialEq)]
 enum Placement {
     Header { name: String, prefix: String },
@@ -81,7 +80,6 @@ fn token_url(scheme: &Value) -> Option<&str> {
     flow.get("tokenUrl")?.as_str()
 }
 
-/// The credentials that a request was given.
 #[derive(Default)]
 pub(crate) struct Authorization {
     /// The secrets, to remove from answers.
@@ -101,8 +99,8 @@ impl Authorization {
     }
 }
 
-/// Adds the credentials of the first complete way to authenticate. Without one, the request goes as it is if
-/// the document allows that, or if the program has set headers of its own.
+/// Adds the credentials of the first complete way to authenticate. Without one, the request goes unchanged if
+/// the document allows that, or the program has set headers.
 ///
 /// # Errors
 /// No way is complete, or a token cannot be fetched. The error shows no secret.

@@ -22,7 +22,7 @@ type Adaptation = Box<dyn Fn(AdaptedTool) -> Result<AdaptedTool, BuildError> + S
 
 /// Configures an [`OpenApiTools`].
 ///
-/// An operation must meet the conditions of all `only_…` methods to become a tool.
+/// An operation must meet the conditions of all `only_…` methods.
 ///
 /// ```
 /// use toolkit_ai::{ArgumentTransform, ToolName, ToolProvider};
@@ -110,7 +110,8 @@ impl OpenApiToolsBuilder {
         self
     }
 
-    /// Changes the tool of the operation with this id. See [`AdaptedTool`]. An unknown id is an issue.
+    /// Changes the name, description, metadata or arguments of an operation's tool. See [`AdaptedTool`]. An
+    /// unknown id is an issue.
     pub fn adapt(
         mut self,
         operation: impl Into<String>,
@@ -122,9 +123,9 @@ impl OpenApiToolsBuilder {
         self
     }
 
-    /// Applies an overlay (OpenAPI Overlay Specification 1, in JSON or YAML) before the document is read.
-    /// Overlays apply in their order. Paths may have names, indices, wildcards, descendants, and filters that
-    /// compare for equality.
+    /// Applies an overlay (OpenAPI Overlay Specification 1, in JSON or YAML) to the document. Overlays apply
+    /// in their order. Paths may have names, indices, wildcards, descendants, and filters that compare for
+    /// equality.
     pub fn overlay(mut self, text: impl Into<String>) -> Self {
         self.overlays.push(text.into());
         self
@@ -138,7 +139,7 @@ impl OpenApiToolsBuilder {
     }
 
     /// Gives each definition an output schema, from the operation's first successful answer. Off by default,
-    /// because schemas need much memory. Answers are checked in any case.
+    /// to save memory. Answers are checked in any case.
     pub fn output_schemas(mut self) -> Self {
         self.reader.has_output_schemas = true;
         self
@@ -160,9 +161,8 @@ impl OpenApiToolsBuilder {
     /// Reads a document in JSON, or in YAML with the feature `yaml`.
     ///
     /// # Errors
-    /// The text is too large or no OpenAPI document, an overlay cannot be applied, an adapted tool is faulty,
-    /// or a secret is empty or does not fit its scheme. A fault of an operation is an
-    /// [issue](OpenApiTools::issues).
+    /// The document is too large or not OpenAPI, an overlay cannot be applied, an adapted tool is faulty, or
+    /// a secret does not fit its scheme. A fault of an operation is an [issue](OpenApiTools::issues).
     pub fn read_document(self, text: &str) -> Result<OpenApiTools, OpenApiError> {
         self.read(text, "")
     }

@@ -33,9 +33,9 @@ impl OpenApiToolsBuilder {
         self
     }
 
-    /// Keeps only these fields of an operation's JSON answers. A field of an object inside is named with
-    /// dots, as in `owner.login`. In a list, the fields are those of its items. An unknown id is an issue. If
-    /// an answer has none of the fields, the model is told so.
+    /// Keeps only these fields of an operation's JSON answers, such as `owner.login`. In a list, the fields
+    /// are those of its items. An unknown id is an issue. If an answer has none of the fields, the model is
+    /// told so.
     ///
     /// ```
     /// use toolkit_ai::openapi::client::OpenApiTools;
