@@ -17,8 +17,7 @@ use toolkit_agent::session::{
 };
 use toolkit_core::context::SessionDelta;
 
-/// The maximum number of concurrent operations. A disk writes several files at once faster than one after the
-/// other.
+/// The maximum number of concurrent operations. A disk writes several files at once faster than in turn.
 const OPERATIONS: usize = 8;
 
 /// Keeps one file for each conversation, in a folder. Clones share the conversations.
@@ -211,7 +210,7 @@ fn replace_file(path: &Path, text: &[u8]) -> io::Result<()> {
     sync_folder(path)
 }
 
-/// Creates a folder, and those around it, so that it survives a crash of the system.
+/// Creates a folder and those around it, safe from a crash of the system.
 fn create_folder(folder: &Path) -> io::Result<()> {
     if folder.as_os_str().is_empty() || folder.is_dir() {
         return Ok(());
@@ -225,8 +224,8 @@ fn create_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes the entry of a new file or folder to the disk. Does nothing where folders cannot be written: on
-/// systems other than Unix, on some network file systems, and without permission to read the folder.
+/// Writes the entry of a new file or folder to the disk, except where folders cannot be written: on systems
+/// other than Unix, on some network file systems, and without permission to read the folder.
 fn sync_folder(entry: &Path) -> io::Result<()> {
     use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
     if !cfg!(unix) {

@@ -25,8 +25,7 @@ const EXIST: &str = "SELECT to_regclass('toolkit_conversations') IS NOT NULL
 /// that start at the same time would fail, because `IF NOT EXISTS` does not see the tables of other
 /// transactions.
 ///
-/// Strings are stored as bytes, because `TEXT` cannot contain NUL and depends on the encoding of the
-/// database.
+/// Strings are bytes, because `TEXT` cannot contain NUL and depends on the database's encoding.
 const TABLES: &str = "
     SELECT pg_advisory_xact_lock(8389754676633367905);
     CREATE TABLE IF NOT EXISTS toolkit_conversations (
@@ -343,9 +342,9 @@ fn version_of(row: &Row, column: usize) -> Result<u64, StoreError> {
     get(row, column).map(i64::cast_unsigned)
 }
 
-/// Returns a version for the entry after `version`. The upper half counts the changes of the log. The lower
-/// half is random: the store recognizes its own entry after a lost connection, and a conversation that is
-/// deleted and created again has other versions.
+/// Returns a version for the entry after `version`. The upper half counts the log's changes. The lower half
+/// is random: the store recognizes its own entry after a lost connection, and a recreated conversation has
+/// other versions.
 fn next_version(version: u64) -> u64 {
     (((version >> 32) + 1) << 32) | (random() & u64::from(u32::MAX))
 }

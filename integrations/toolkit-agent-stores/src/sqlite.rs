@@ -195,8 +195,8 @@ fn prepared(connection: Connection) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Finds a conversation that has this version, or creates it for version 0. Returns its number and its last
-/// entry's version.
+/// Finds a conversation of this version, or creates it for version 0. Returns its number and its last entry's
+/// version.
 fn find(
     transaction: &Transaction<'_>,
     key: &[String; 2],
@@ -271,8 +271,8 @@ fn two_columns<A: FromSql, B: FromSql>(row: &Row<'_>) -> rusqlite::Result<(A, B)
     Ok((row.get(0)?, row.get(1)?))
 }
 
-/// Returns a log's version. With the conversation's number in it, a conversation that is deleted and created
-/// again has other versions.
+/// Returns a log's version, with the conversation's number in it, so that a recreated conversation has other
+/// versions.
 fn version_of(number: i64, version: i64) -> u64 {
     (number.cast_unsigned() << 32) | (version.cast_unsigned() & u64::from(u32::MAX))
 }

@@ -85,7 +85,7 @@ impl FleetToolsBuilder {
 }
 
 impl FleetTools {
-    /// Connects to a server on this machine, with the prefix `fleet`, and discovers the workers.
+    /// Connects to a server on this machine, and discovers the workers with the prefix `fleet`.
     ///
     /// # Errors
     /// The errors of [`Fleet::connect`].
@@ -109,8 +109,8 @@ impl FleetTools {
         FleetToolsBuilder::new(fleet.clone())
     }
 
-    /// Returns the current tools, sorted by name, also those whose workers are away shortly. Calls of a tool
-    /// only go to workers with exactly its definition.
+    /// Returns the current tools, sorted by name. Tools whose workers are away shortly are included. Calls
+    /// only go to workers with exactly the tool's definition.
     #[must_use]
     pub fn tools(&self) -> Vec<FleetTool> {
         let catalog = self.state.catalog();

@@ -15,7 +15,7 @@ use toolkit_core::{ToolError, ToolOutput};
 /// The bytes of a message that are not the body of a chunk.
 const OVERHEAD: usize = 1_024;
 
-/// The length beyond which a result is written and read on its own thread, so that signs of life do not wait.
+/// The length beyond which results get their own thread, so that signs of life do not wait.
 pub(crate) const LARGE: usize = 256 * 1_024;
 
 /// Describes a call to a worker, beside its arguments.

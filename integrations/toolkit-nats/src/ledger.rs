@@ -23,8 +23,8 @@ const WITHDRAWAL: Duration = Duration::from_secs(20);
 /// The seconds after which the worker of a claim without renewal counts as lost.
 const LEASE: f64 = 10.0;
 
-/// Creates the table. The lock lasts until the end of the request: without it, workers that start at the same
-/// time would fail.
+/// Creates the table. The lock lasts until the end of the request: without it, workers that start at once
+/// would fail.
 const TABLE: &str = "
     SELECT pg_advisory_xact_lock(8389754676633367906);
     CREATE TABLE IF NOT EXISTS toolkit_calls (
@@ -44,13 +44,12 @@ const CLAIM: &str = "
         clock_timestamp() + make_interval(secs => $6), NULL, NULL, clock_timestamp() + make_interval(secs => $7))
     ON CONFLICT DO NOTHING RETURNING claim";
 
-/// Reads a call. Its outcome is unknown if the lease ended before the call, or the call ended without a
-/// result.
+/// Reads a call. Its outcome is unknown if the lease ended first, or the call ended without a result.
 const READ: &str = "
     SELECT fingerprint, claim, result, done IS NOT NULL OR lease < clock_timestamp() AS has_ended
     FROM toolkit_calls WHERE caller = $1 AND id = $2";
 
-/// Stores the outcome, or that it is unknown. A late outcome is stored, too, and the call never runs again.
+/// Stores the outcome, or that it is unknown. A late outcome is stored, too: the call never runs again.
 const FINISH: &str = "
     UPDATE toolkit_calls SET done = clock_timestamp(), result = $4
     WHERE caller = $1 AND id = $2 AND claim = $3 RETURNING true";
@@ -102,8 +101,8 @@ pub(crate) struct ClaimedCall {
 }
 
 impl ClaimedCall {
-    /// Creates a worker's claim for a call of `caller`. `number` is unique among the worker's calls, so no
-    /// call takes an earlier claim.
+    /// Creates a worker's claim for a call of `caller`. `number` is unique for the worker, so no call takes
+    /// an earlier claim.
     pub(crate) fn new(
         caller: Vec<u8>,
         head: &CallHead<'_>,

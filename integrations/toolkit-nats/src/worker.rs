@@ -97,7 +97,7 @@ impl Worker {
     }
 
     /// Sets the worker's name in its subjects: letters, digits, `-` and `_`. Several workers may share it.
-    /// The server's permissions can bind it to a user, and callers can hear [only workers of a
+    /// The server's permissions can bind it to a user, and callers can select [workers by
     /// name](crate::FleetToolsBuilder::workers_named).
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
@@ -138,8 +138,8 @@ impl Worker {
         self
     }
 
-    /// Takes the caller's name in the subject as its identity. Only do this if the server's permissions allow
-    /// each user no other `PREFIX.to.*.*.NAME.>` and `PREFIX.result.NAME`.
+    /// Takes the caller's name in the subject as its identity. The server's permissions must allow each user
+    /// no other `PREFIX.to.*.*.NAME.>` and `PREFIX.result.NAME`.
     pub fn trust_subjects(mut self) -> Self {
         self.trusts_subjects = true;
         self

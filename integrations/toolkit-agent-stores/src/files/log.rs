@@ -1,4 +1,4 @@
-//! The log of one conversation: a file with the id of the log in the first line, and one line for each save.
+//! The log of one conversation: a file with the log's id in the first line, and one line for each save.
 
 use super::{create_folder, replace_file, sync_folder};
 use crate::random;
@@ -10,8 +10,8 @@ use toolkit_agent::session::ConversationLog;
 
 /// The bytes of the first line: 16 hexadecimal digits in quotes.
 const HEADER: usize = 19;
-/// The bits of a version that contain the file's length. The others come from the log's id, so a log that is
-/// deleted and created again, or replaced, has other versions.
+/// The bits of a version with the file's length. The others come from the log's id, so that a recreated or
+/// replaced log has other versions.
 const LENGTH_BITS: u32 = 40;
 
 /// Reads the entries at `path`, without an incomplete last line. Returns `None` if there are none.
@@ -43,8 +43,7 @@ fn invalid(reason: String) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, reason)
 }
 
-/// Appends an entry to the log at `path`, and returns the new version. Returns `None`, unchanged, if its
-/// version is not `version`.
+/// Appends an entry to a log of this version, and returns the new version.
 pub(super) fn append(path: &Path, version: u64, entry: &str) -> io::Result<Option<u64>> {
     let Some((mut file, id)) = open_at(path, version)? else { return Ok(None) };
     let length = length_of(version);
@@ -72,8 +71,7 @@ fn write_synced(file: &mut File, path: &Path, text: &str, is_new: bool) -> io::R
     Ok(())
 }
 
-/// Replaces the log at `path` by one entry, and returns the new version. Returns `None`, unchanged, if its
-/// version is not `version`.
+/// Replaces a log of this version by one entry, and returns the new version.
 pub(super) fn replace(path: &Path, version: u64, entry: &str) -> io::Result<Option<u64>> {
     // The lock on the old file lasts until the new file is in its place.
     let Some(_old) = open_at(path, version)? else { return Ok(None) };
@@ -95,8 +93,7 @@ pub(super) fn delete(path: &Path) -> io::Result<bool> {
     Ok(existed)
 }
 
-/// Opens and locks the log at `path`, and returns its id, new for a new log. Returns `None` if its version is
-/// not `version`.
+/// Opens and locks a log of this version, and returns its id, new for a new log.
 fn open_at(path: &Path, version: u64) -> io::Result<Option<(File, u64)>> {
     let length = length_of(version);
     let is_new = length == 0;
@@ -139,8 +136,8 @@ fn lock(path: &Path, options: &OpenOptions) -> io::Result<File> {
     }
 }
 
-/// Returns whether `path` still leads to `file`. Another program may have deleted or replaced it before it
-/// was locked.
+/// Returns whether `path` still leads to `file`, which another program may have replaced before it was
+/// locked.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;

@@ -10,8 +10,7 @@ pub(super) const ENDING: &str = ".jsonl";
 /// Ends a folder name that is a part of a long id. Escaped ids never contain it.
 const CONTINUED: char = '+';
 
-/// Returns the path of the file for `id` in `folder`. Different ids have different paths, even on
-/// case-insensitive file systems.
+/// Returns the path of the file for `id`, different for each id even on case-insensitive file systems.
 pub(super) fn path_of(folder: &Path, id: &str, ending: &str) -> PathBuf {
     let name = escape(id);
     let mut path = folder.to_owned();
@@ -26,7 +25,7 @@ pub(super) fn path_of(folder: &Path, id: &str, ending: &str) -> PathBuf {
     path
 }
 
-/// Returns the id of the conversation in the file at `path`; `None` if `path_of` never returns it.
+/// Returns the id of the conversation at `path`; `None` if `path_of` never returns it.
 pub(super) fn id_of(folder: &Path, path: &Path) -> Option<String> {
     let mut name = String::new();
     let mut parts = path.strip_prefix(folder).ok()?.iter().peekable();

@@ -35,8 +35,8 @@ pub(super) type Parameter<'a> = (&'a (dyn ToSql + Sync), Type);
 
 pub(super) struct Failure {
     pub(super) error: StoreError,
-    /// Whether the connection was lost. The effect of the statement is then unknown, and another attempt may
-    /// get another connection.
+    /// Whether the connection was lost. The statement's effect is then unknown, and another attempt may get
+    /// another connection.
     pub(super) is_lost: bool,
 }
 

@@ -60,9 +60,9 @@ impl FleetToolsBuilder {
         self.with(|settings| settings.name = name.into())
     }
 
-    /// Sets the source of signed tokens for the workers' [verifier](crate::Worker::with_verifier), asked for
-    /// each call. Each worker that gets the call reads the token, so it should be valid briefly, and for this
-    /// fleet only.
+    /// Sets the source of a signed token for each call, for the workers'
+    /// [verifier](crate::Worker::with_verifier). Each worker that gets the call reads it, so it should be
+    /// valid briefly, and for this fleet only.
     pub fn token(self, token: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
         self.with(|settings| settings.token = Some(Arc::new(token)))
     }
@@ -75,8 +75,8 @@ impl FleetToolsBuilder {
     }
 
     /// Sets how long a tool stays after its last worker has gone; 60 seconds by default. Meanwhile, its calls
-    /// end with [`NoWorker`](crate::CallFailure::NoWorker), and a model's tools stay the same. A tool that a
-    /// worker removes from its live registry goes at once.
+    /// end with [`NoWorker`](crate::CallFailure::NoWorker). A tool that a worker removes from its live
+    /// registry goes at once.
     pub fn absence(self, time: Duration) -> Self {
         self.with(|settings| settings.absence = time)
     }

@@ -21,7 +21,7 @@ pub(super) struct Destination {
 
 type Route = Arc<[Destination]>;
 
-/// The tool's name on the worker, and the digest of the definition that a model was shown.
+/// The tool's name on the worker, and the digest of its definition.
 type Shown = (Arc<str>, Arc<str>);
 
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ pub(super) struct Catalog {
     pub(super) tools: BTreeMap<String, Arc<ForeignTool>>,
     /// The workers for each definition, published or not.
     routes: HashMap<Shown, Vec<Route>>,
-    /// The published tools without a worker, and the round in which their last one has gone.
+    /// The published tools without a worker, and the round when the last one has gone.
     away: BTreeMap<String, u64>,
     pub(super) issues: Vec<ToolIssue>,
 }
@@ -43,10 +43,9 @@ pub(super) struct Absence {
 }
 
 impl Catalog {
-    /// Makes the catalog of the current workers. Of two definitions with one name, the one that `earlier`
-    /// publishes is kept while a worker serves it: the model was shown it. A tool without workers stays for
-    /// some time, so that the model reads that no worker has it now. `subject` returns a worker's subject for
-    /// a version.
+    /// Makes the catalog of the current workers. Of two definitions with one name, the one in `earlier` is
+    /// kept while a worker serves it: the model was shown it. A tool without workers stays for some time, so
+    /// that the model reads that no worker has it now. `subject` returns a worker's subject for a version.
     pub(super) fn new(
         members: &Members,
         earlier: &Self,

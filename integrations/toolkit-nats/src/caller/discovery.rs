@@ -25,8 +25,8 @@ const ROUND: Duration = Duration::from_millis(500);
 /// The time in which changes of several workers become one.
 const DEBOUNCE: Duration = Duration::from_millis(20);
 
-/// Discovers the workers, and starts the tasks that follow them. A missing permission ends it: a caller
-/// without one of its subjects would have no tools, or its calls would be lost.
+/// Discovers the workers, and starts the tasks that follow them. A missing permission ends it: without a
+/// subject, there would be no tools, or lost calls.
 pub(super) async fn start(state: &Arc<CallerState>) -> Result<(), FleetError> {
     let fleet = &state.fleet;
     let mut refusals = fleet.refusals(state.replies.inbox());
@@ -66,8 +66,8 @@ async fn tell(state: Arc<CallerState>, mut refusals: Refusals) {
     }
 }
 
-/// Hears all that comes, and counts the rounds of listening by which silence is judged. One task does both,
-/// so that nothing is judged while something that has come is not read.
+/// Hears all that comes, and counts the rounds of listening. One task does both, so that no silence is judged
+/// while something that has come is not read.
 async fn listen(state: Arc<CallerState>, mut replies: Subscriber, mut live: Subscriber) {
     let client = &state.fleet.client;
     let mut round = pin!(all_read(client));

@@ -30,8 +30,7 @@ pub enum FleetEvent {
         /// The names of tools without a worker for the [time of absence](crate::FleetToolsBuilder::absence),
         /// or removed by one.
         removed: Vec<ToolName>,
-        /// The names of tools with another name, description or schema for the model: the last worker with
-        /// the earlier one is gone.
+        /// The names of tools with another name, description or schema for the model.
         changed: Vec<ToolName>,
     },
     /// Definitions of workers were changed or left out.

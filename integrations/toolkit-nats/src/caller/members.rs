@@ -61,8 +61,7 @@ pub(super) struct Members {
 }
 
 impl Members {
-    /// Takes an announcement into account. Returns whether the tools may change, and the versions whose
-    /// definitions must be fetched.
+    /// Takes an announcement into account. Returns whether the tools may change, and the versions to fetch.
     pub(super) fn hear(&mut self, announcement: Announcement, round: u64) -> (bool, Vec<NamespaceVersion>) {
         let Announcement { worker, versions, has_ledger, is_full, is_leaving } = announcement;
         if is_leaving {

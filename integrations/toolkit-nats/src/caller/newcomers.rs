@@ -55,8 +55,8 @@ fn fetch(state: &Arc<CallerState>, missing: Vec<NamespaceVersion>) {
     tokio::spawn(async move { fetch_all(&state, missing).await });
 }
 
-/// Asks a worker about a call that it does not run. One that calls reach says so. Anything else that
-/// announces itself is no worker, or the permissions of the server keep calls from it.
+/// Asks a worker about a call that it does not run. One that calls reach says so. Anything else is no worker,
+/// or the server's permissions keep calls from it.
 async fn greet(state: Arc<CallerState>, announcement: Announcement) {
     let mut line = state.replies.open(None);
     let subject = state.fleet.subject(questions(&announcement.worker, &state.settings.name));

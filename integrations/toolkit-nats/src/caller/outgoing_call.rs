@@ -59,7 +59,7 @@ struct Tries {
     refusals: usize,
     losses: usize,
     lost: Option<&'static str>,
-    /// Whether only workers with a ledger may run the call, because another one may have run it.
+    /// Whether only workers with a ledger may run the call, which another one may have run.
     needs_ledger: bool,
 }
 

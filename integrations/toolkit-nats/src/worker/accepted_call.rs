@@ -144,8 +144,7 @@ impl AcceptedCall {
         self.started.checked_add(Duration::from_millis(head.left_ms)).unwrap_or(self.started)
     }
 
-    /// Claims the call, or returns its outcome if it has run. While another worker runs it, the caller hears
-    /// the beats of this one.
+    /// Claims the call, or returns its outcome if it has run. Sends beats while another worker runs it.
     #[cfg(feature = "ledger")]
     async fn claim(
         &self,
@@ -255,7 +254,7 @@ impl EndedRun {
         }
     }
 
-    /// Returns the answer for the caller. If the caller has cancelled the call itself, nobody reads it.
+    /// Returns the answer for the caller. After the caller's own cancellation, nobody reads it.
     fn answer(self) -> Result<Bytes, Refusal> {
         match self {
             Self::Finished(body) | Self::TimedOut(body) => Ok(body),

@@ -77,8 +77,8 @@ pub(super) fn caller_of(
     Ok(RemoteCaller { identity, run: head.run.as_deref().map(Into::into), trace: head.trace.clone() })
 }
 
-/// Returns the owner of a caller's calls in the ledger. Those of an anonymous one belong to the secret that
-/// it sends, and without a secret to the message alone, whose reply subject no other message has.
+/// Returns the owner of a caller's calls in the ledger. Those of an anonymous one belong to its secret, and
+/// without a secret to the message alone, whose reply subject no other message has.
 #[cfg(feature = "ledger")]
 pub(super) fn owner_of(caller: &RemoteCaller, head: &CallHead<'_>, reply: &str) -> Vec<u8> {
     match &caller.identity {

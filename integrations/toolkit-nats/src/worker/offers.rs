@@ -9,8 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use toolkit_core::{BuildError, Dispatcher};
 
-/// A served version of a namespace. Its dispatcher keeps the tools of this version after the registry has
-/// changed.
+/// A served version of a namespace. Its dispatcher keeps the version's tools after the registry has changed.
 pub(super) struct Offer {
     pub(super) version: NamespaceVersion,
     pub(super) listing: Bytes,
@@ -21,8 +20,8 @@ pub(super) struct Offer {
 /// A worker's offers, by the last two tokens of their subjects.
 pub(super) type Offers = HashMap<String, Arc<Offer>>;
 
-/// Returns the offers of the current registry. Unchanged offers of `earlier` are kept. `with_events` sends
-/// the events of a dispatcher to the callers.
+/// Returns the offers of the current registry, with the unchanged ones of `earlier`. `with_events` sends a
+/// dispatcher's events to the callers.
 pub(super) fn current(
     worker: &Worker,
     earlier: &Offers,

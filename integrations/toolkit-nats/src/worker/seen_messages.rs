@@ -6,8 +6,7 @@ use std::hash::BuildHasher as _;
 
 const KNOWN: usize = 65_536;
 
-/// The reply subjects of the latest calls, as hashes. Each message of a call has its own, so a message with a
-/// known one is a copy.
+/// The reply subjects of the latest calls, as hashes. A message with a known one is a copy.
 pub(super) struct SeenMessages {
     hasher: RandomState,
     hashes: HashSet<u64>,

@@ -70,7 +70,7 @@ struct Serving {
     offers: Offers,
     /// Calls, cancellations and ticks, in the server's order.
     calls: Subscriber,
-    /// The calls that have come. A copy is ignored: its answer would be taken for the answer to the first.
+    /// The calls that have come. A copy is ignored: its answer would be taken for the first one's.
     seen: SeenMessages,
     inbox: SelectAll<Abortable<Subscriber>>,
     /// The subscriptions to requests for definitions, by version.
@@ -80,7 +80,7 @@ struct Serving {
 }
 
 impl Serving {
-    /// Subscribes to all subjects, and announces the worker. Waits until the server has taken all of it.
+    /// Subscribes to all subjects, and announces the worker, until the server has taken all of it.
     async fn begin(&mut self) -> Result<(), FleetError> {
         self.subscribe().await?;
         self.update().await?;
@@ -171,7 +171,7 @@ impl Serving {
         self.state.announce(subject.into(), &self.offers).await;
     }
 
-    /// Takes a tick into account. Each second, the worker announces itself, and its calls show that they run.
+    /// Takes a tick into account. Each second, the worker and its calls show that they live.
     async fn tick(&mut self, message: &Message) {
         if let Ok(sent) = <[u8; 8]>::try_from(&*message.payload) {
             self.state.calls.fresh.store(u64::from_be_bytes(sent), Ordering::Relaxed);

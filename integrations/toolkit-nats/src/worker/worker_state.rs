@@ -71,8 +71,7 @@ impl Calls {
     }
 
     /// Returns whether a message that is received now may be too old to begin: the worker was stopped, or its
-    /// connection hangs. The server keeps the order of messages, so a message is no older than the last tick
-    /// before it.
+    /// connection hangs. The server keeps the order, so a message is no older than the last tick before it.
     pub(super) fn is_stalled(&self) -> bool {
         let age = self.now().saturating_sub(self.fresh.load(Ordering::Relaxed));
         u128::from(age) > MAX_AGE.as_millis()

@@ -32,7 +32,7 @@ impl Default for AnswerSettings {
     }
 }
 
-/// A complete answer, without the program's secrets except in a body that is no text, such as an image.
+/// A complete answer, without the program's secrets, except in a body that is no text.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,

@@ -277,8 +277,8 @@ impl Document {
         self.server_of(&self.root()).or_else(|| self.absolute("/"))
     }
 
-    /// Returns the URL of `node`'s own first server, with default variables and without a slash at its end.
-    /// `node` is the document, a path or an operation.
+    /// Returns the URL of the own first server of a document, a path or an operation, with default variables
+    /// and without a slash at its end.
     pub(crate) fn server_of(&self, node: &Node<'_>) -> Option<String> {
         let server = node.value.get("servers")?.get(0)?;
         let mut url = String::new();

@@ -59,8 +59,8 @@ pub(crate) enum Serialization {
     },
     /// The value is written in this media type.
     Content(String),
-    /// The default of forms (OpenAPI 3.1, section 4.8.15), by the value of the call. A scalar is its text. An
-    /// object and a list of objects are JSON. Another list is one pair or part for each item.
+    /// The default of forms (OpenAPI 3.1, section 4.8.15): a scalar is its text, an object and a list of
+    /// objects are JSON, and another list is one pair or part for each item.
     Plain,
 }
 

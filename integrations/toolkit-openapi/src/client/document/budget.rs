@@ -67,14 +67,14 @@ impl Meter {
         Self { values: 0, bytes: 0, limit }
     }
 
-    /// Counts values, and bytes of names and texts. Returns whether the schema may still be within its limit.
+    /// Counts values, and bytes of texts. Returns whether the schema may still be within its limit.
     pub(crate) fn add(&mut self, values: usize, bytes: usize) -> bool {
         self.values = self.values.saturating_add(values);
         self.bytes = self.bytes.saturating_add(bytes);
         !self.is_full()
     }
 
-    /// Counts a value of the document. Returns whether the schema may still be within its limit.
+    /// Counts a value. Returns whether the schema may still be within its limit.
     pub(crate) fn add_value(&mut self, value: &Value) -> bool {
         match value {
             Value::String(text) => self.add(1, text.len()),

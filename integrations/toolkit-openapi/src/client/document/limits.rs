@@ -17,11 +17,11 @@ pub struct OpenApiLimits {
     /// tools; 4 million by default.
     pub values: usize,
     /// The maximum number of these values for each byte of the document; 20 by default. Every document may
-    /// become 10,000 values.
+    /// have 10,000.
     pub values_per_byte: usize,
     /// The maximum bytes of one tool's parameters in compact JSON; 32 KiB by default, about 8,000 tokens. In
-    /// a larger schema, the deepest levels are replaced by their types. If that is not enough, descriptions
-    /// are shortened, and optional parameters are left out, those without a description first.
+    /// a larger schema, the deepest levels are replaced by their types, then descriptions are shortened, and
+    /// last optional parameters are left out, those without a description first.
     pub schema_bytes: usize,
     /// The maximum characters of a description; 1,024 by default. A longer one ends with the last sentence
     /// that fits.

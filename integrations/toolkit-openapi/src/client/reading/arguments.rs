@@ -40,8 +40,8 @@ impl<'d> ArgumentsDraft<'d> {
         is_kept
     }
 
-    /// Adds an argument and returns its name. The first argument of a name keeps it, others add their place:
-    /// `id` in the path, and `id_in_query`.
+    /// Adds an argument and returns its name. The first of a name keeps it, others add their place:
+    /// `id_in_query`.
     pub(super) fn add(&mut self, name: &str, place: &str, schema: Value, is_required: bool) -> String {
         self.writer.meter.add(1, name.len());
         let mut argument = clean(name);
@@ -105,7 +105,7 @@ impl<'d> ArgumentsDraft<'d> {
         self.optional_body.iter().filter(|(_, is_required)| *is_required).map(|(member, _)| member)
     }
 
-    /// Returns the members of an optional body, each with the required members that are needed beside it.
+    /// Returns the members of an optional body, each with the other members that it requires.
     fn dependent_required(&self) -> Map<String, Value> {
         let mut dependent = Map::new();
         for (member, _) in &self.optional_body {
