@@ -48,13 +48,17 @@ impl DirectorySink {
         Self { folder: folder.into(), max_bytes: 100_000_000, max_age: Duration::from_secs(24 * 60 * 60) }
     }
 
-    /// Sets the maximum size of all files together, in bytes. A longer text is not stored.
+    /// Sets the maximum size of all files together, in bytes.
+    ///
+    /// A longer text is not stored.
     pub fn with_max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = max_bytes;
         self
     }
 
-    /// Sets the maximum age of a file. Older files are deleted before the next is written.
+    /// Sets the maximum age of a file.
+    ///
+    /// Older files are deleted before the next is written.
     pub fn with_max_age(mut self, max_age: Duration) -> Self {
         self.max_age = max_age;
         self

@@ -20,7 +20,9 @@ use toolkit_core::context::SessionDelta;
 /// The maximum number of concurrent operations. A disk writes several files at once faster than in turn.
 const OPERATIONS: usize = 8;
 
-/// Keeps one file for each conversation, in a folder. Clones share the conversations.
+/// Keeps one file for each conversation, in a folder.
+///
+/// Clones share the conversations.
 ///
 /// A save appends one line of JSON. After a crash, an incomplete last line is ignored. Several programs may
 /// share a folder: a lock on the file protects each save. A store runs at most eight operations at the same

@@ -78,8 +78,9 @@ const UPDATE_STATE: &str = "
     INSERT INTO toolkit_state SELECT $1, $2, key, value FROM unnest($3, $4) AS changed (key, value)
     ON CONFLICT (scope, owner, key) DO UPDATE SET value = EXCLUDED.value";
 
-/// Keeps conversations in a PostgreSQL database, version 11 or later, which programs may share. A store opens
-/// at most eight connections, each when first needed. Clones share them.
+/// Keeps conversations in a PostgreSQL database, version 11 or later, which programs may share.
+///
+/// A store opens at most eight connections, each when first needed. Clones share them.
 ///
 /// The tables `toolkit_conversations`, `toolkit_entries` and `toolkit_state` are created in the first schema
 /// of the search path if they do not exist. The ids of a conversation and its user may together have about
@@ -115,8 +116,9 @@ impl fmt::Debug for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Connects without encryption, to a server on this machine or in a private network. `config` is a
-    /// connection string, such as `host=localhost user=ada dbname=agents` or
+    /// Connects without encryption, to a server on this machine or in a private network.
+    ///
+    /// `config` is a connection string, such as `host=localhost user=ada dbname=agents` or
     /// `postgresql://ada@localhost/agents`.
     ///
     /// For other servers, use [`connect_with`](Self::connect_with).
@@ -135,8 +137,10 @@ impl PostgresStore {
         Self::connect_with(config, NoTls).await
     }
 
-    /// Connects with encryption. `tls` is a connector from a crate such as `tokio-postgres-rustls` or
-    /// `postgres-native-tls`. [`Config::ssl_mode`] sets whether the server must support encryption.
+    /// Connects with encryption.
+    ///
+    /// `tls` is a connector from a crate such as `tokio-postgres-rustls` or `postgres-native-tls`.
+    /// [`Config::ssl_mode`] sets whether the server must support encryption.
     ///
     /// # Errors
     /// [`StoreError`] if the server cannot be reached, or the tables cannot be created.
@@ -152,8 +156,9 @@ impl PostgresStore {
         Self::open(client.into(), Some(connect)).await
     }
 
-    /// Uses an open connection, whose task the program must run. After the connection is lost, all operations
-    /// fail.
+    /// Uses an open connection, whose task the program must run.
+    ///
+    /// After the connection is lost, all operations fail.
     ///
     /// # Errors
     /// [`StoreError`] if the tables cannot be created.

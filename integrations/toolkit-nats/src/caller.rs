@@ -93,8 +93,9 @@ impl FleetTools {
         Self::join(&Fleet::connect(address).await?).await
     }
 
-    /// Discovers the workers of a fleet, until none answers for a tenth of a second. Workers that answer
-    /// later are followed, too.
+    /// Discovers the workers of a fleet, until none answers for a tenth of a second.
+    ///
+    /// Workers that answer later are followed, too.
     ///
     /// # Errors
     /// [`Permission`](crate::FleetErrorKind::Permission) if the server refuses a subject, for instance
@@ -109,16 +110,19 @@ impl FleetTools {
         FleetToolsBuilder::new(fleet.clone())
     }
 
-    /// Returns the current tools, sorted by name. Tools whose workers are away shortly are included. Calls
-    /// only go to workers with exactly the tool's definition.
+    /// Returns the current tools, sorted by name.
+    ///
+    /// Tools whose workers are away shortly are included. Calls only go to workers with exactly the tool's
+    /// definition.
     #[must_use]
     pub fn tools(&self) -> Vec<FleetTool> {
         let catalog = self.state.catalog();
         catalog.tools.values().map(|tool| FleetTool::new(self.clone(), tool.clone())).collect()
     }
 
-    /// Returns a registry with the current tools, possibly none. A live registry [follows](Self::follow)
-    /// later workers.
+    /// Returns a registry with the current tools, possibly none.
+    ///
+    /// A live registry [follows](Self::follow) later workers.
     ///
     /// # Errors
     /// The errors of [`ToolRegistry::from_tools`].
@@ -150,8 +154,9 @@ impl FleetTools {
         *lock(&self.state.counts)
     }
 
-    /// Returns what the workers' ledger knows about a call of this caller, also after a crash of both. `id`
-    /// is the [id](FleetToolsBuilder::call_ids) with which the call was sent.
+    /// Returns what the workers' ledger knows about a call of this caller, also after a crash of both.
+    ///
+    /// `id` is the [id](FleetToolsBuilder::call_ids) with which the call was sent.
     ///
     /// Calls belong to the caller's identity: its [token](FleetToolsBuilder::token), or its
     /// [name](FleetToolsBuilder::name) if the workers trust subjects. The calls of an anonymous caller belong

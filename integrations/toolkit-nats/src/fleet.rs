@@ -17,7 +17,9 @@ const PING_INTERVAL: Duration = Duration::from_secs(2);
 /// The number of refusals kept for a slow listener.
 const REFUSALS_KEPT: usize = 64;
 
-/// Connects to the workers and callers with one prefix. Clones share the connection.
+/// Connects to the workers and callers with one prefix.
+///
+/// Clones share the connection.
 ///
 /// ```no_run
 /// use toolkit_nats::Fleet;
@@ -40,8 +42,9 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// Connects to a server on this machine, with the prefix `fleet` and without credentials. `address` is
-    /// one such as `nats://127.0.0.1:4222`, or several with commas between them.
+    /// Connects to a server on this machine, with the prefix `fleet` and without credentials.
+    ///
+    /// `address` is one such as `nats://127.0.0.1:4222`, or several with commas between them.
     ///
     /// # Errors
     /// See [`FleetBuilder::connect`].
@@ -63,7 +66,9 @@ impl Fleet {
         }
     }
 
-    /// Returns whether the server is connected now. A lost connection is restored without end.
+    /// Returns whether the server is connected now.
+    ///
+    /// A lost connection is restored without end.
     #[must_use]
     pub fn is_connected(&self) -> bool {
         self.client.connection_state() == async_nats::connection::State::Connected
@@ -150,8 +155,9 @@ impl FleetBuilder {
         self.with_proof(|options| change(options, secret))
     }
 
-    /// Sets the prefix of all subjects: letters, digits, `-` and `_`. Fleets with different prefixes do not
-    /// see each other. The default is `fleet`.
+    /// Sets the prefix of all subjects: letters, digits, `-` and `_`.
+    ///
+    /// Fleets with different prefixes do not see each other. The default is `fleet`.
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
         self
@@ -196,8 +202,10 @@ impl FleetBuilder {
         self.with(|options| options.require_tls(true))
     }
 
-    /// Sets the prefix of reply subjects; `_INBOX` by default. Give each user its own, to which only this
-    /// user may subscribe: a subscriber to all reply subjects reads all results.
+    /// Sets the prefix of reply subjects; `_INBOX` by default.
+    ///
+    /// Give each user its own, to which only this user may subscribe: a subscriber to all reply subjects
+    /// reads all results.
     pub fn inbox_prefix(self, prefix: impl Into<String>) -> Self {
         self.with(|options| options.custom_inbox_prefix(prefix.into()))
     }

@@ -63,7 +63,9 @@ const WITHDRAW: &str = "
 
 const EXPIRE: &str = "DELETE FROM toolkit_calls WHERE expiry < clock_timestamp() RETURNING true";
 
-/// Keeps a ledger of calls in a PostgreSQL database, version 11 or later. Clones share one connection.
+/// Keeps a ledger of calls in a PostgreSQL database, version 11 or later.
+///
+/// Clones share one connection.
 ///
 /// A worker claims each call that may not be repeated before it runs, and stores its outcome before it
 /// answers. A claimed id does not run again: its outcome is returned, or reported as unknown if its worker
@@ -138,8 +140,9 @@ pub(crate) enum Claim {
 }
 
 impl CallLedger {
-    /// Connects without encryption, to a server on this machine or in a private network. `config` is a
-    /// connection string, such as `host=localhost user=ada dbname=calls`.
+    /// Connects without encryption, to a server on this machine or in a private network.
+    ///
+    /// `config` is a connection string, such as `host=localhost user=ada dbname=calls`.
     ///
     /// # Errors
     /// [`LedgerError`] if the connection string is invalid, the server cannot be reached, or the table cannot
@@ -152,7 +155,9 @@ impl CallLedger {
         Self::connect_with(config, NoTls).await
     }
 
-    /// Connects with encryption. `tls` is a connector from a crate such as `tokio-postgres-rustls`.
+    /// Connects with encryption.
+    ///
+    /// `tls` is a connector from a crate such as `tokio-postgres-rustls`.
     ///
     /// # Errors
     /// [`LedgerError`] if the server cannot be reached, or the table cannot be created.
@@ -172,8 +177,9 @@ impl CallLedger {
         Ok(Self { connection: Arc::new(connection), retention, withdrawn: Arc::default() })
     }
 
-    /// Sets the time until an entry is deleted, longer than callers take to come back. The default is seven
-    /// days.
+    /// Sets the time until an entry is deleted, longer than callers take to come back.
+    ///
+    /// The default is seven days.
     #[must_use]
     pub fn with_retention(mut self, retention: Duration) -> Self {
         self.retention = retention;

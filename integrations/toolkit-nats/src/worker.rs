@@ -96,36 +96,41 @@ impl Worker {
         Ok(Self { has_rules: false, ..Self::from(dispatcher) })
     }
 
-    /// Sets the worker's name in its subjects: letters, digits, `-` and `_`. Several workers may share it.
-    /// The server's permissions can bind it to a user, and callers can select [workers by
-    /// name](crate::FleetToolsBuilder::workers_named).
+    /// Sets the worker's name in its subjects: letters, digits, `-` and `_`.
+    ///
+    /// Several workers may share it. The server's permissions can bind it to a user, and callers can select
+    /// [workers by name](crate::FleetToolsBuilder::workers_named).
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Sets the maximum number of concurrent calls, at least one; 256 by default. Beyond it, a call is
-    /// refused at once, and the caller asks another worker.
+    /// Sets the maximum number of concurrent calls, at least one; 256 by default.
+    ///
+    /// Beyond it, a call is refused at once, and the caller asks another worker.
     pub fn with_max_calls(mut self, calls: usize) -> Self {
         self.calls.set_max(calls);
         self
     }
 
-    /// Sets the time that running calls have when the worker ends; 30 seconds by default. They are cancelled
-    /// afterwards, with an unknown outcome.
+    /// Sets the time that running calls have when the worker ends; 30 seconds by default.
+    ///
+    /// They are cancelled afterwards, with an unknown outcome.
     pub fn with_drain_time(mut self, time: Duration) -> Self {
         self.drain_time = time;
         self
     }
 
-    /// Sets the maximum size of a result in bytes of JSON; 16 MiB by default. A longer result becomes an
-    /// error.
+    /// Sets the maximum size of a result in bytes of JSON; 16 MiB by default.
+    ///
+    /// A longer result becomes an error.
     pub fn with_max_result_bytes(mut self, bytes: usize) -> Self {
         self.max_result_bytes = bytes;
         self
     }
 
     /// Sets the function that checks the signed token of each call, including signature, audience and expiry.
+    ///
     /// It returns the caller's identity, or why the token is refused.
     ///
     /// **A call without a token is not refused: it runs as an anonymous call**, unseen by the function. A
@@ -138,14 +143,18 @@ impl Worker {
         self
     }
 
-    /// Takes the caller's name in the subject as its identity. The server's permissions must allow each user
-    /// no other `PREFIX.to.*.*.NAME.>` and `PREFIX.result.NAME`.
+    /// Takes the caller's name in the subject as its identity.
+    ///
+    /// The server's permissions must allow each user no other `PREFIX.to.*.*.NAME.>` and
+    /// `PREFIX.result.NAME`.
     pub fn trust_subjects(mut self) -> Self {
         self.trusts_subjects = true;
         self
     }
 
-    /// Sets the ledger. The worker claims each call before it runs, so no call runs twice. Calls of
+    /// Sets the ledger.
+    ///
+    /// The worker claims each call before it runs, so no call runs twice. Calls of
     /// [repeatable](toolkit_core::ToolMetadata::is_repeatable) tools are not claimed.
     #[cfg(feature = "ledger")]
     pub fn with_ledger(mut self, ledger: CallLedger) -> Self {
@@ -153,8 +162,9 @@ impl Worker {
         self
     }
 
-    /// Starts serving, and returns once the tools can be called. Dropping the returned value stops the worker
-    /// without waiting for its calls.
+    /// Starts serving, and returns once the tools can be called.
+    ///
+    /// Dropping the returned value stops the worker without waiting for its calls.
     ///
     /// # Errors
     /// [`Build`](crate::FleetErrorKind::Build) if a rule selects no tool,

@@ -110,8 +110,9 @@ impl OpenApiServer {
         Ok(self.with(|api| api.path = path))
     }
 
-    /// Adds a value to the state of each call, computed from the [`HttpCaller`]. An error of `state` fails
-    /// the call.
+    /// Adds a value to the state of each call, computed from the [`HttpCaller`].
+    ///
+    /// An error of `state` fails the call.
     ///
     /// The registry must declare the type with
     /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state). Headers are claims of the client: take
@@ -138,14 +139,16 @@ impl OpenApiServer {
         self.with(|api| api.calls.add_state(state))
     }
 
-    /// Sets the maximum number of concurrent calls, 1,000 by default. Further calls get the status 503. Zero
-    /// counts as one.
+    /// Sets the maximum number of concurrent calls, 1,000 by default.
+    ///
+    /// Further calls get the status 503. Zero counts as one.
     pub fn with_max_calls(self, calls: usize) -> Self {
         self.with(|api| api.calls.set_max(calls))
     }
 
     /// Requires the header `Authorization: Bearer …` with this token in every request, and documents it.
-    /// Spaces and line breaks around the token are ignored. An empty token refuses every request.
+    ///
+    /// Spaces and line breaks around it are ignored. An empty token refuses every request.
     ///
     /// For tokens with claims, use an authentication layer around the [service](Self::into_service) and
     /// [`HttpCaller::extension`].
@@ -153,14 +156,17 @@ impl OpenApiServer {
         self.with(|api| api.guards.set_token(token.as_ref()))
     }
 
-    /// Sets the accepted values of the header `Host`, with or without a port. By default, only names of this
-    /// machine are accepted, which prevents DNS rebinding by web pages. An empty list restores the default.
+    /// Sets the accepted values of the header `Host`, with or without a port.
+    ///
+    /// The default is the names of this machine, which prevents DNS rebinding. An empty list restores it.
     pub fn with_allowed_hosts<T: Into<String>>(self, hosts: impl IntoIterator<Item = T>) -> Self {
         self.with(|api| api.guards.set_hosts(hosts))
     }
 
-    /// Sets the accepted values of the header `Origin`, such as `https://app.example.com`. The default is the
-    /// origins of this machine. Pages of accepted origins may call the server from a browser.
+    /// Sets the accepted values of the header `Origin`, such as `https://app.example.com`.
+    ///
+    /// The default is the origins of this machine. Pages of accepted origins may call the server from a
+    /// browser.
     pub fn with_allowed_origins<T: Into<String>>(self, origins: impl IntoIterator<Item = T>) -> Self {
         self.with(|api| api.guards.set_origins(origins))
     }
@@ -178,8 +184,9 @@ impl OpenApiServer {
         self.api.document().to_string()
     }
 
-    /// Returns the server as a tower service, for any HTTP server. [Check](Dispatcher::check) rules before:
-    /// while one selects no tool, all calls are refused.
+    /// Returns the server as a tower service, for any HTTP server.
+    ///
+    /// [Check](Dispatcher::check) rules before: while one selects no tool, all calls are refused.
     ///
     /// A router may nest it at its [path](Self::with_path): requests are accepted with this path and without
     /// it.
@@ -203,8 +210,9 @@ impl OpenApiServer {
         HttpService::new(Arc::new(self.api)).nested()
     }
 
-    /// Returns the server as a router of axum 0.8 (feature `axum-08`). [Check](Dispatcher::check) rules
-    /// before: while one selects no tool, all calls are refused.
+    /// Returns the server as a router of axum 0.8 (feature `axum-08`).
+    ///
+    /// [Check](Dispatcher::check) rules before: while one selects no tool, all calls are refused.
     ///
     /// ```
     /// use axum::Router;
@@ -226,7 +234,9 @@ impl OpenApiServer {
             .route_service(&format!("{path}/tools/{{name}}"), service)
     }
 
-    /// Binds the server to an address, such as `127.0.0.1:8000`. Port 0 stands for any free port.
+    /// Binds the server to an address, such as `127.0.0.1:8000`.
+    ///
+    /// Port 0 stands for any free port.
     ///
     /// # Errors
     /// The address is not free, or a rule [selects no tool](Dispatcher::check). Also if other machines can

@@ -54,35 +54,42 @@ impl FleetToolsBuilder {
         self
     }
 
-    /// Sets the caller's name in subjects: letters, digits, `-` and `_`. Workers that [trust
-    /// subjects](crate::Worker::trust_subjects) take it as the identity.
+    /// Sets the caller's name in subjects: letters, digits, `-` and `_`.
+    ///
+    /// Workers that [trust subjects](crate::Worker::trust_subjects) take it as the identity.
     pub fn name(self, name: impl Into<String>) -> Self {
         self.with(|settings| settings.name = name.into())
     }
 
     /// Sets the source of a signed token for each call, for the workers'
-    /// [verifier](crate::Worker::with_verifier). Each worker that gets the call reads it, so it should be
-    /// valid briefly, and for this fleet only.
+    /// [verifier](crate::Worker::with_verifier).
+    ///
+    /// Each worker that gets the call reads it, so it should be valid briefly, and for this fleet only.
     pub fn token(self, token: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
         self.with(|settings| settings.token = Some(Arc::new(token)))
     }
 
-    /// Sets the source of the ids under which a ledger stores calls. Two calls with one id are one call.
-    /// Without an id, a call gets a unique one. The default is the run's id, `/`, and the call's
-    /// [key](toolkit_core::ToolContext::call_key), or outside of an agent's run the call's id.
+    /// Sets the source of the ids under which a ledger stores calls.
+    ///
+    /// Two calls with one id are one call. Without an id, a call gets a unique one. The default is the run's
+    /// id, `/`, and the call's [key](toolkit_core::ToolContext::call_key), or outside of an agent's run the
+    /// call's id.
     pub fn call_ids(self, ids: impl Fn(&ToolContext) -> Option<String> + Send + Sync + 'static) -> Self {
         self.with(|settings| settings.call_ids = Arc::new(ids))
     }
 
-    /// Sets how long a tool stays after its last worker has gone; 60 seconds by default. Meanwhile, its calls
-    /// end with [`NoWorker`](crate::CallFailure::NoWorker). A tool that a worker removes from its live
-    /// registry goes at once.
+    /// Sets how long a tool stays after its last worker has gone; 60 seconds by default.
+    ///
+    /// Meanwhile, its calls end with [`NoWorker`](crate::CallFailure::NoWorker). A tool that a worker removes
+    /// from its live registry goes at once.
     pub fn absence(self, time: Duration) -> Self {
         self.with(|settings| settings.absence = time)
     }
 
-    /// Hears only workers with this [name](crate::Worker::with_name). If the server's permissions let no
-    /// other user subscribe to `PREFIX.to.NAME.>`, no other worker gets the calls.
+    /// Hears only workers with this [name](crate::Worker::with_name).
+    ///
+    /// If the server's permissions let no other user subscribe to `PREFIX.to.NAME.>`, no other worker gets
+    /// the calls.
     pub fn workers_named(self, name: impl Into<String>) -> Self {
         self.with(|settings| settings.workers = Some(name.into()))
     }

@@ -3,8 +3,9 @@
 use std::time::Duration;
 use toolkit_core::{ErrorKind, ToolError};
 
-/// Says why a call has no result of its tool. The call's error tells the model, and
-/// [`CallFailure::from_error`] the program.
+/// Says why a call has no result of its tool.
+///
+/// The call's error tells the model, and [`CallFailure::from_error`] the program.
 ///
 /// ```
 /// use toolkit_ai::ToolError;
@@ -43,7 +44,9 @@ impl CallFailure {
         (Self::Deadline, "Outcome unknown: the deadline has passed"),
     ];
 
-    /// Returns the failure behind a call's error. `None` if the error is the tool's own.
+    /// Returns the failure behind a call's error.
+    ///
+    /// `None` if the error is the tool's own.
     #[must_use]
     pub fn from_error(error: &ToolError) -> Option<Self> {
         Self::ALL.into_iter().find(|(_, brief)| *brief == error.brief()).map(|(failure, _)| failure)

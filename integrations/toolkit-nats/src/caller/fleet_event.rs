@@ -53,5 +53,7 @@ pub enum FleetEvent {
     Call(Box<ToolEvent>),
 }
 
-/// A stream of a fleet's events. It ends with the last clone of the [`FleetTools`](crate::FleetTools).
+/// A stream of a fleet's events.
+///
+/// It ends with the last clone of the [`FleetTools`](crate::FleetTools).
 pub type FleetEvents = EventReceiver<FleetEvent>;

@@ -12,7 +12,9 @@ use tokio_util::sync::DropGuard;
 use toolkit_core::error::BuildError;
 use toolkit_core::{CancellationToken, LiveRegistry, ToolRegistry};
 
-/// Keeps a live registry up to date with a fleet until it is dropped. After that, the tools stay registered.
+/// Keeps a live registry up to date with a fleet until it is dropped.
+///
+/// After that, the tools stay registered.
 #[derive(Debug)]
 #[must_use = "the registry no longer follows the fleet once this value is dropped; see `detach`"]
 pub struct FleetFollowing(DropGuard);

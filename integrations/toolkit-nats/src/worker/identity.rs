@@ -22,7 +22,9 @@ use toolkit_core::context::TraceContext;
 pub struct Identity(Arc<str>);
 
 impl Identity {
-    /// Creates a verified identity. `name` is stable, such as the subject of a token.
+    /// Creates a verified identity.
+    ///
+    /// `name` is stable, such as the subject of a token.
     #[must_use]
     pub fn new(name: impl Into<Arc<str>>) -> Self {
         Self(name.into())

@@ -85,8 +85,8 @@ fn path(operation: &Operation, arguments: Arguments<'_>) -> Result<String, ToolE
     Ok(path)
 }
 
-/// Writes a segment of the path. Readers of URLs remove the segments `.` and `..`, even if they are encoded,
-/// so that no segment may become one.
+/// Writes a segment of the path. None may become `.` or `..`, which readers of URLs remove even if they are
+/// encoded.
 fn path_segment(
     mut template: &str,
     operation: &Operation,
@@ -145,7 +145,7 @@ fn query(operation: &Operation, arguments: Arguments<'_>) -> Result<String, Tool
     Ok(query)
 }
 
-/// Writes a value that is the whole query: an object as a form, everything else in its media type.
+/// Writes a value that is the whole query: an object as a form, others in their media type.
 fn whole_query(parameter: &Parameter, value: &Value, reserved: Reserved<'_>) -> Result<String, Unwritable> {
     match (&parameter.serialization, value) {
         (Serialization::Content(media_type), Value::Object(_))

@@ -53,8 +53,8 @@ impl<'d> SchemaWriter<'d> {
         }
     }
 
-    /// Writes the schemas that were referred to, upper levels first, by name; `None` if the whole schema
-    /// surely exceeds its limit.
+    /// Writes the referenced schemas by name, upper levels first; `None` if the whole schema surely exceeds
+    /// its limit.
     pub(crate) fn definitions(&mut self) -> Option<Map<String, Value>> {
         while !self.meter.is_full()
             && let Some((level, node)) = self.definitions.next()
@@ -161,8 +161,7 @@ impl<'d> SchemaWriter<'d> {
         if is_nullable { null_allowed(written) } else { written.into() }
     }
 
-    /// Writes the value of a keyword; `None` for one that JSON Schema does not have or the model does not
-    /// need.
+    /// Writes the value of a keyword; `None` for one that neither JSON Schema nor the model needs.
     fn keyword(
         &mut self,
         name: &str,

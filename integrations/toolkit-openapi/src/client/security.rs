@@ -85,15 +85,18 @@ impl Credentials {
         self.with_credential(scheme, Credential::Basic { user: user.into(), password: password.into() })
     }
 
-    /// Sets the client of an OAuth 2 scheme with the flow "client credentials". Access tokens are fetched
-    /// when first needed, before they expire, and when the service refuses one. Clones share the tokens.
+    /// Sets the client of an OAuth 2 scheme with the flow "client credentials".
+    ///
+    /// Access tokens are fetched when needed, before they expire, and when the service refuses one. Clones
+    /// share the tokens.
     pub fn with_client(self, scheme: impl Into<String>, client: ClientCredentials) -> Self {
         self.with_credential(scheme, Credential::Client(Arc::new(AccessTokens::new(client))))
     }
 
-    /// Sets a function that returns the secret of a scheme. It receives the scopes that the operation needs,
-    /// is called for every request, and keeps its tokens itself. Its error is for the program: it becomes the
-    /// [details](toolkit_core::ToolError::details) of the call's error.
+    /// Sets a function that returns the secret of a scheme.
+    ///
+    /// It gets the operation's scopes, is called for every request, and keeps its tokens itself. Its error is
+    /// for the program: it becomes the [details](toolkit_core::ToolError::details) of the call's error.
     pub fn with_source<F, Fut, V, E>(self, scheme: impl Into<String>, source: F) -> Self
     where
         F: Fn(Vec<String>) -> Fut + Send + Sync + 'static,
@@ -111,8 +114,8 @@ impl Credentials {
         self
     }
 
-    /// Checks the credentials against the security schemes of a document. An unknown scheme is an issue,
-    /// because the credentials may be for several documents.
+    /// Checks the credentials against a document. An unknown scheme is an issue, because the credentials may
+    /// be for several documents.
     ///
     /// # Errors
     /// A secret is empty, or does not fit its scheme. The error shows no secret.
@@ -150,8 +153,9 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// Holds the credentials of a run's caller, by service. In the state of the run, they let many users share
-/// one set of tools.
+/// Holds the credentials of a run's caller, by service.
+///
+/// In the state of the run, they let many users share one set of tools.
 ///
 /// A call to a listed host uses only these credentials. A call to another host is an error if it needs
 /// credentials, or if the tools were made with some, so that no user acts with the program's secret by

@@ -114,8 +114,7 @@ impl Service {
     }
 
     /// Returns the client for an address. If a document came from elsewhere, its servers must have public
-    /// addresses, except the one that the document came from if the program wrote that as a number or
-    /// `localhost`.
+    /// addresses, except the document's own if the program wrote that as a number or `localhost`.
     fn client(&self, url: &str) -> HttpClient {
         let Some(origin) = self.document.address().filter(|_| self.settings.base_url.is_none()) else {
             return self.http.clone();
@@ -188,8 +187,8 @@ impl Call<'_> {
         Ok(output)
     }
 
-    /// Sends the request with the caller's or the program's credentials. Access tokens that the service
-    /// refuses are replaced once.
+    /// Sends the request with the caller's or the program's credentials. Refused access tokens are replaced
+    /// once.
     async fn authorized(&self, request: Request<Bytes>) -> Result<(HttpResponse, Authorization), ToolError> {
         let Self { service, operation, context } = *self;
         let host = request.uri().authority().map_or("", |authority| authority.as_str());

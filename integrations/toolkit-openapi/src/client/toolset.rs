@@ -99,7 +99,9 @@ impl OpenApiTools {
         self.tools.is_empty()
     }
 
-    /// Returns a registry that shares the tools. Tool search is on if there are more than
+    /// Returns a registry that shares the tools.
+    ///
+    /// Tool search is on if there are more than
     /// [`tool_search_above`](OpenApiToolsBuilder::tool_search_above), 40 by default.
     ///
     /// # Errors
@@ -126,8 +128,8 @@ impl IntoRegistrySource for OpenApiTools {
     }
 }
 
-/// Provides the tools of [`registry`](OpenApiTools::registry). With tool search, they are deferred, and the
-/// registry that gets them turns tool search on itself.
+/// Provides the tools of [`registry`](OpenApiTools::registry). With tool search, they are deferred, and turn
+/// it on in their registry.
 impl ToolProvider for OpenApiTools {
     fn tools(&self) -> Vec<ToolDefinition> {
         self.tools.iter().map(|tool| tool.definition().clone()).collect()

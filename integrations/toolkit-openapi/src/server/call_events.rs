@@ -15,8 +15,7 @@ use tokio::time::sleep;
 use toolkit_core::context::Progress;
 use toolkit_http::server::HttpBody;
 
-/// The time without an event after which a comment is sent, so that proxies and clients keep the connection
-/// open.
+/// The time without an event after which a comment keeps the connection open.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 struct RunningCall {
@@ -24,8 +23,8 @@ struct RunningCall {
     outcome: Pin<Box<dyn Future<Output = Outcome> + Send>>,
 }
 
-/// Returns a response with an event `progress` for each report, and then an event `result` or `error`.
-/// Dropping its body drops the call.
+/// Returns a response with events `progress`, and last an event `result` or `error`. Dropping its body drops
+/// the call.
 pub(super) fn event_stream(
     progress: Receiver<Progress>,
     outcome: impl Future<Output = Outcome> + Send + 'static,

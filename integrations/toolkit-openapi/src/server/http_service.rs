@@ -22,7 +22,9 @@ use tower_service::Service;
 /// The policy of all responses but the page: HTML in a tool's output must not run in a browser.
 const OUTPUT_POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; sandbox");
 
-/// Serves an API as a tower service, for request bodies of any HTTP library. Clones share limits.
+/// Serves an API as a tower service, for request bodies of any HTTP library.
+///
+/// Clones share limits.
 ///
 /// ```
 /// use toolkit_ai::ToolRegistry;

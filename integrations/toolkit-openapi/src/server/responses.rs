@@ -12,8 +12,7 @@ use toolkit_http::server::HttpBody;
 
 pub(super) type Outcome = Result<ToolOutput, ToolError>;
 
-/// Returns the response to a call: JSON, text, the bytes of a media item, a list of several contents, or a
-/// problem.
+/// Returns the response to a call: JSON, text, bytes of a media item, a list of contents, or a problem.
 pub(super) fn response(outcome: Outcome) -> Response<HttpBody> {
     let output = match outcome {
         Ok(output) => output,
@@ -51,8 +50,7 @@ fn with_type(media_type: HeaderValue, body: HttpBody) -> Response<HttpBody> {
     response
 }
 
-/// Returns an output as JSON: its structured value, its JSON or text alone, or an object with the list
-/// `content`.
+/// Returns an output as JSON: its structured value, its JSON or text, or an object with the list `content`.
 pub(super) fn json(output: &ToolOutput) -> String {
     #[derive(Serialize)]
     #[serde(transparent)]

@@ -6,11 +6,15 @@ use toolkit_core::schema::nearest;
 
 const LONGEST: usize = 512;
 
-/// Reports a part of a document that was changed or left out. The rest is not affected.
+/// Reports a part of a document that was changed or left out.
+///
+/// The rest is not affected.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct OpenApiIssue {
-    /// The place as a JSON pointer such as `/paths/~1users/get`. Empty for the whole document.
+    /// The place as a JSON pointer such as `/paths/~1users/get`.
+    ///
+    /// Empty for the whole document.
     pub place: String,
     /// The fault and its consequence, in at most 512 characters.
     pub message: String,

@@ -16,15 +16,18 @@ pub struct OpenApiLimits {
     /// The maximum number of JSON values in a document, with the aliases of YAML replaced, and in all its
     /// tools; 4 million by default.
     pub values: usize,
-    /// The maximum number of these values for each byte of the document; 20 by default. Every document may
-    /// have 10,000.
+    /// The maximum number of these values for each byte of the document; 20 by default.
+    ///
+    /// Every document may have 10,000.
     pub values_per_byte: usize,
-    /// The maximum bytes of one tool's parameters in compact JSON; 32 KiB by default, about 8,000 tokens. In
-    /// a larger schema, the deepest levels are replaced by their types, then descriptions are shortened, and
-    /// last optional parameters are left out, those without a description first.
+    /// The maximum bytes of one tool's parameters in compact JSON; 32 KiB by default, about 8,000 tokens.
+    ///
+    /// In a larger schema, the deepest levels are replaced by their types, then descriptions are shortened,
+    /// and last optional parameters are left out, those without a description first.
     pub schema_bytes: usize,
-    /// The maximum characters of a description; 1,024 by default. A longer one ends with the last sentence
-    /// that fits.
+    /// The maximum characters of a description; 1,024 by default.
+    ///
+    /// A longer one ends with the last sentence that fits.
     pub description: usize,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::client::document::OpenApiLimits;
 
-/// The deepest levels of a schema that are tried. At level 0, each parameter is its type and its description.
+/// The deepest levels of a schema that are tried. At level 0, a parameter is its type and description.
 const LEVELS: [usize; 8] = [usize::MAX, 8, 6, 4, 3, 2, 1, 0];
 
 /// The characters of descriptions that are tried after the levels.

@@ -155,11 +155,11 @@ fn has_style(encoding: &Node<'_>) -> bool {
     encoding.text("style").is_some() || encoding.value.get("explode").is_some()
 }
 
-/// The maximum number of schemas that are read to know whether a member is bytes.
+/// The maximum schemas that are read to know whether a member is bytes.
 const SCHEMAS_OF_MEMBER: usize = 64;
 
 /// Returns whether a schema allows only bytes, lists of bytes, and `null`. `known` holds the answers by
-/// place; a schema inside of itself adds nothing.
+/// place.
 fn is_bytes<'d>(document: &'d Document, schema: &Node<'d>, known: &mut BTreeMap<String, bool>) -> bool {
     let Ok(schema) = document.resolve(schema.clone()) else { return false };
     if let Some(known) = known.get(&schema.place) {

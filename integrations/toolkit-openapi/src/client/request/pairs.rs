@@ -13,8 +13,7 @@ pub(super) fn content(media_type: &str, value: &Value) -> String {
     }
 }
 
-/// The credentials' names in a location, which a value must not bring along. The location of forms is
-/// `query`.
+/// The credentials' names in a location (`query` for forms), which a value must not bring along.
 #[derive(Clone, Copy)]
 pub(super) struct Reserved<'a> {
     pub(super) location: &'static str,

@@ -74,8 +74,8 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Writes the value of a query, a form or a cookie. Nothing is written for `null` and for an empty array
-    /// or object, which are undefined in RFC 6570.
+    /// Writes the value of a query, a form or a cookie, but nothing for `null` and an empty array or object,
+    /// which are undefined in RFC 6570.
     pub(crate) fn pairs(self, name: &str, value: &Value) -> Result<Vec<Pair>, Unwritable> {
         let encoded = self.escape.name(name)?;
         let mut pairs = Vec::new();

@@ -12,15 +12,14 @@ type Key = (usize, usize);
 pub(super) struct Definitions<'d> {
     names: HashMap<String, String>,
     taken: HashSet<String>,
-    /// The schemas that are not written yet, by the level where they are needed and the order of their
-    /// references.
+    /// The pending schemas, by the level where they are needed and the order of their references.
     pending: BTreeMap<Key, Node<'d>>,
     keys: HashMap<String, Key>,
     written: Map<String, Value>,
 }
 
 impl<'d> Definitions<'d> {
-    /// Returns a definition's name: the last part of its place, with a digest of the place if that is not
+    /// Returns a definition's name: the last part of its place, with a digest of the place if it is not
     /// unique.
     fn name_of(&mut self, place: &str) -> String {
         if let Some(known) = self.names.get(place) {

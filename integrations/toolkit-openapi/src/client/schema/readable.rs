@@ -45,7 +45,7 @@ pub(crate) fn readable(text: &str, limit: usize) -> String {
     }
 }
 
-/// Cuts a text at the end of a sentence before the byte `end`, unless less than half would remain.
+/// Cuts a text at the end of a sentence before the byte `end`, unless over half would be lost.
 fn cut(text: &str, end: usize, limit: usize) -> String {
     let fits = &text[..end];
     let mut sentence_end = 0;

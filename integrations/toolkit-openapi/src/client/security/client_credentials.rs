@@ -41,7 +41,9 @@ pub struct ClientCredentials {
 }
 
 impl ClientCredentials {
-    /// Creates a client. Its tokens come from the document's address, over HTTPS or from this machine.
+    /// Creates a client.
+    ///
+    /// Its tokens come from the document's address, over HTTPS or from this machine.
     pub fn new(id: impl Into<String>, secret: impl Into<String>) -> Self {
         let parameters = Vec::new();
         Self { id: id.into(), secret: secret.into(), token_url: None, parameters, has_secret_in_body: false }

@@ -50,8 +50,8 @@ fn placement(scheme: &Value) -> Option<Placement> {
 
 const EMPTY: &str = "the secret is empty";
 
-/// Returns why a credential cannot be used for a scheme, without its secret. Without a scheme, only an empty
-/// secret is a reason.
+/// Returns why a credential does not fit a scheme, without its secret. Without a scheme, only an empty secret
+/// is a reason.
 pub(super) fn unfit(credential: &Credential, scheme: Option<&Value>) -> Option<&'static str> {
     if matches!(credential, Credential::Secret(secret) if secret.trim().is_empty()) {
         return Some(EMPTY);

@@ -68,22 +68,27 @@ impl Default for OpenApiToolsBuilder {
 }
 
 impl OpenApiToolsBuilder {
-    /// Takes only operations with one of these tags. An unused tag is an issue.
+    /// Takes only operations with one of these tags.
+    ///
+    /// An unused tag is an issue.
     pub fn only_tags<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
         let tags: Vec<String> = tags.into_iter().map(Into::into).collect();
         self.reader.choice.tags.extend(tags.iter().cloned());
         self.only(move |operation| has_any_tag(operation, &tags))
     }
 
-    /// Takes only the operations with these ids: an `operationId`, or a method and a path, as in `GET
-    /// /users/{id}`. An unknown id is an issue.
+    /// Takes only the operations with these ids: an `operationId`, or as in `GET /users/{id}`.
+    ///
+    /// An unknown id is an issue.
     pub fn only_operations<T: Into<String>>(mut self, ids: impl IntoIterator<Item = T>) -> Self {
         let ids: BTreeSet<String> = ids.into_iter().map(Into::into).collect();
         self.reader.choice.operations.extend(ids.iter().cloned());
         self.only(move |operation| ids.contains(operation.id))
     }
 
-    /// Takes only operations with one of these methods, in any letter case. An unknown method is an issue.
+    /// Takes only operations with one of these methods, in any letter case.
+    ///
+    /// An unknown method is an issue.
     pub fn only_methods<T: Into<String>>(mut self, methods: impl IntoIterator<Item = T>) -> Self {
         let methods: Vec<String> = methods.into_iter().map(Into::into).collect();
         self.reader.choice.methods.extend(methods.iter().cloned());
@@ -91,7 +96,9 @@ impl OpenApiToolsBuilder {
     }
 
     /// Takes only operations whose path begins with one of these texts: `/order` takes `/orders`, too, and
-    /// `/order/` does not. A text that matches no path is an issue.
+    /// `/order/` does not.
+    ///
+    /// A text that matches no path is an issue.
     pub fn only_paths<T: Into<String>>(mut self, starts: impl IntoIterator<Item = T>) -> Self {
         let starts: Vec<String> = starts.into_iter().map(Into::into).collect();
         self.reader.choice.paths.extend(starts.iter().cloned());
@@ -110,8 +117,9 @@ impl OpenApiToolsBuilder {
         self
     }
 
-    /// Changes the name, description, metadata or arguments of an operation's tool. See [`AdaptedTool`]. An
-    /// unknown id is an issue.
+    /// Changes the name, description, metadata or arguments of an operation's tool.
+    ///
+    /// See [`AdaptedTool`]. An unknown id is an issue.
     pub fn adapt(
         mut self,
         operation: impl Into<String>,
@@ -123,23 +131,26 @@ impl OpenApiToolsBuilder {
         self
     }
 
-    /// Applies an overlay (OpenAPI Overlay Specification 1, in JSON or YAML) to the document. Overlays apply
-    /// in their order. Paths may have names, indices, wildcards, descendants, and filters that compare for
-    /// equality.
+    /// Applies an overlay (OpenAPI Overlay Specification 1, in JSON or YAML) to the document.
+    ///
+    /// Overlays apply in their order. Paths may have names, indices, wildcards, descendants, and filters that
+    /// compare for equality.
     pub fn overlay(mut self, text: impl Into<String>) -> Self {
         self.overlays.push(text.into());
         self
     }
 
-    /// Adds a document that references name by its address. Other documents are not fetched: references to
-    /// them are refused.
+    /// Adds a document that references name by its address.
+    ///
+    /// Nothing is fetched: references to other documents are refused.
     pub fn document(mut self, address: impl Into<String>, text: impl Into<String>) -> Self {
         self.documents.push((address.into(), text.into()));
         self
     }
 
-    /// Gives each definition an output schema, from the operation's first successful answer. Off by default,
-    /// to save memory. Answers are checked in any case.
+    /// Gives each definition an output schema, from the operation's first successful answer.
+    ///
+    /// Off by default, to save memory. Answers are checked in any case.
     pub fn output_schemas(mut self) -> Self {
         self.reader.has_output_schemas = true;
         self
