@@ -152,7 +152,6 @@ fn checksum(stem: &str, text: &str) -> String {
     format!("{:016x}", fnv1a(text, fnv1a(stem, 0)))
 }
 
-/// Deletes a file, if another sink has not.
 fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),

@@ -52,19 +52,19 @@
 //!
 //! | feature | adds |
 //! | --- | --- |
-//! | `api-anthropic` | `ApiFormat::Anthropic`: the Messages API; on by default |
+//! | `api-anthropic` | `ApiFormat::Anthropic`: the Messages API |
 //! | `api-bedrock` | `ApiFormat::Bedrock`: the Converse API of Amazon Bedrock |
 //! | `api-cohere` | `ApiFormat::Cohere`: the Chat API, version 2 |
-//! | `api-gemini` | `ApiFormat::Gemini`: `generateContent`; on by default |
+//! | `api-gemini` | `ApiFormat::Gemini`: `generateContent` |
 //! | `api-gemini-interactions` | `ApiFormat::GeminiInteractions`: Gemini's Interactions API |
 //! | `api-ollama` | `ApiFormat::Ollama`: Ollama's own API |
-//! | `api-openai-chat` | `ApiFormat::OpenAiChat`: Chat Completions, of OpenAI and compatible servers; on by default |
-//! | `api-openai-responses` | `ApiFormat::OpenAiResponses`: OpenAI's Responses API; on by default |
+//! | `api-openai-chat` | `ApiFormat::OpenAiChat`: Chat Completions, of OpenAI and compatible servers |
+//! | `api-openai-responses` | `ApiFormat::OpenAiResponses`: OpenAI's Responses API |
 //! | `jsonschema` | `DynamicTool`: tools with a schema known only at run time; patterns with look-around and `\p{…}` |
 //! | `cache` | `middleware::Cache`: answers repeated calls from memory |
 //! | `tower` | module `tower`: dispatchers as services, layers as middleware |
 //! | `tracing` | `tracing` spans and measurements of calls, models, agents and MCP, with OpenTelemetry's names |
-//! | `aws-lc-rs` | cryptography of clients' encrypted connections, for `rustls` and `reqwest`; on by default |
+//! | `aws-lc-rs` | cryptography of clients' encrypted connections, for `rustls` and `reqwest` |
 //! | `ring` | cryptography of `ring` in place of it, which compiles faster |
 //! | `bytes` | `Bytes` as parameters and results; this and the next five need the crate's own feature `serde` |
 //! | `chrono` | dates and times of `chrono` |

@@ -17,7 +17,6 @@ use toolkit_agent::session::{
 };
 use toolkit_core::context::SessionDelta;
 
-/// The maximum time to wait for another program's lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 const TABLES: &str = "

@@ -14,7 +14,6 @@ use toolkit_core::redaction::Redactor;
 /// The time between two pings. A connection that has lost one direction is noticed after three.
 const PING_INTERVAL: Duration = Duration::from_secs(2);
 
-/// The number of refusals kept for a slow listener.
 const REFUSALS_KEPT: usize = 64;
 
 /// Connects to the workers and callers with one prefix.

@@ -204,7 +204,6 @@ pub(crate) struct Assembly {
     length: usize,
 }
 
-/// Why a body cannot be put together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AssemblyFault {
     Gap,

@@ -16,7 +16,6 @@ use toolkit_core::CancellationToken;
 
 /// The time between two looks at a call that another worker runs.
 pub(crate) const POLL: Duration = Duration::from_millis(200);
-/// The time between two renewals of a worker's leases.
 const RENEWAL: Duration = Duration::from_secs(2);
 /// How long a claim whose answer was lost is withdrawn.
 const WITHDRAWAL: Duration = Duration::from_secs(20);

@@ -2,7 +2,6 @@
 
 use toolkit_core::__private::trace::{Empty, OpenSpan, span};
 
-/// The span of a call, at the caller or at the worker.
 #[derive(Clone)]
 pub(crate) struct MessageSpan(OpenSpan);
 

@@ -16,7 +16,6 @@ use tokio::sync::{Notify, broadcast, watch};
 use toolkit_core::CancellationToken;
 use toolkit_core::redaction::Redactor;
 
-/// The number of events buffered for slow listeners.
 const EVENTS_KEPT: usize = 256;
 
 /// Counts what a caller has done since its start.

@@ -105,7 +105,6 @@ impl Catalog {
         self.away.values().any(|since| round.saturating_sub(*since) >= rounds)
     }
 
-    /// Returns the routes to the workers with exactly this definition.
     pub(super) fn routes(&self, tool: &ForeignTool) -> &[Route] {
         self.routes.get(&(tool.remote_name.clone(), tool.shown.clone())).map_or(&[], Vec::as_slice)
     }

@@ -20,7 +20,6 @@ use toolkit_core::__private::lock;
 const FIRST: Duration = Duration::from_secs(1);
 /// The silence after which no further worker is expected.
 const QUIET: Duration = Duration::from_millis(100);
-/// The minimum time of a round of listening.
 const ROUND: Duration = Duration::from_millis(500);
 /// The time in which changes of several workers become one.
 const DEBOUNCE: Duration = Duration::from_millis(20);
@@ -143,7 +142,6 @@ fn absence_in_rounds(state: &CallerState) -> u64 {
     u64::try_from(state.settings.absence.as_millis().div_ceil(ROUND.as_millis())).unwrap_or(u64::MAX)
 }
 
-/// Makes the catalog of the current workers, and reports the changes.
 fn rebuild(state: &CallerState) {
     let earlier = state.catalog();
     let catalog = {

@@ -35,7 +35,6 @@ impl RemoteWorker {
         self.is_busy.load(Ordering::Relaxed)
     }
 
-    /// Sets whether calls prefer other workers until the next announcement.
     pub(super) fn set_busy(&self, is_busy: bool) {
         self.is_busy.store(is_busy, Ordering::Relaxed);
     }
@@ -56,7 +55,6 @@ pub(super) struct Members {
     pub(super) newcomers: HashSet<String>,
     /// The definitions of each version. `None` while they are fetched.
     pub(super) listings: HashMap<NamespaceVersion, Option<Arc<Listing>>>,
-    /// The names of tools in versions that a living worker no longer serves.
     withdrawn: HashSet<String>,
 }
 
@@ -99,7 +97,6 @@ impl Members {
         }
     }
 
-    /// Removes workers without a recent sign of life, and returns their ids.
     pub(super) fn expire(&mut self, round: u64) -> Vec<Arc<str>> {
         let mut lost = Vec::new();
         for (id, member) in &self.workers {

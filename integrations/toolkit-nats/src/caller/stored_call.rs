@@ -9,7 +9,6 @@ use std::time::Duration;
 use tokio::time::timeout;
 use toolkit_core::{ToolError, ToolOutput};
 
-/// The time to wait for the answer.
 const WAIT: Duration = Duration::from_secs(10);
 
 /// What the ledger knows about a call.

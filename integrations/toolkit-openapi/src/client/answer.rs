@@ -21,7 +21,6 @@ use trim::{chosen, cut_lists, is_hollow};
 
 #[derive(Debug)]
 pub(crate) struct AnswerSettings {
-    /// The fields to keep, by operation id.
     pub(crate) fields: BTreeMap<String, Vec<String>>,
     pub(crate) list_limit: usize,
 }

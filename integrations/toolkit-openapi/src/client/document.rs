@@ -326,7 +326,6 @@ impl Document {
     }
 }
 
-/// Returns a single value as text.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -22,7 +22,6 @@ pub(crate) struct Operation {
     pub(crate) server: Option<String>,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) body: Option<Body>,
-    /// The described answers, in the document's order.
     pub(crate) responses: Vec<Response>,
     /// The ways to authenticate, of which one is enough. An empty list at either level needs none.
     pub(crate) security: Vec<Vec<SecurityRequirement>>,

@@ -53,7 +53,6 @@ pub(crate) struct Service {
     http: HttpClient,
     /// The client for servers that only the document has chosen.
     public_http: HttpClient,
-    /// The schemas of answers, by place.
     schemas: Mutex<HashMap<String, Option<Arc<Value>>>>,
 }
 
