@@ -7,9 +7,8 @@
 //! }
 //! ```
 //!
-//! Run the test once with `TOOLKIT_UPDATE=1` in the environment to write the file, and commit the file.
-//! Without the variable, the test fails if the file is missing, if a tool was added or removed, and if a
-//! description, a parameter or a result changed. The message lists the changes and says which of them break
+//! Run the test once with `TOOLKIT_UPDATE=1` in the environment to write the file, and commit it. Without the
+//! variable, the test fails if the file is missing or the tools have changed, and says which changes break
 //! existing calls.
 
 use crate::{BuildError, ToolRegistry};
@@ -24,13 +23,12 @@ const UPDATE: &str = "TOOLKIT_UPDATE";
 
 /// Compares all [discovered](ToolRegistry::discover) tools with the record in a file.
 ///
-/// A relative path is resolved in the folder of the package, because `cargo test` runs there. If the
-/// environment variable `TOOLKIT_UPDATE` is `1`, `true`, `yes` or `on`, the file is written instead of
-/// compared.
+/// A relative path starts at the folder of the package, where `cargo test` runs. If the environment variable
+/// `TOOLKIT_UPDATE` is `1`, `true`, `yes` or `on`, the file is written instead.
 ///
 /// # Panics
-/// Panics if the tools differ from the record, if two tools have the same name, or if the file is missing or
-/// cannot be read or written.
+/// The tools differ from the record, two have the same name, or the file is missing or cannot be read or
+/// written.
 #[track_caller]
 pub fn assert_tools_unchanged(path: impl AsRef<Path>) {
     fail_unless_ok(match ToolRegistry::discover() {
@@ -39,10 +37,10 @@ pub fn assert_tools_unchanged(path: impl AsRef<Path>) {
     });
 }
 
-/// Compares the tools of a registry with the record in a file, as [`assert_tools_unchanged`] does.
+/// Compares a registry's tools with the record in a file, as [`assert_tools_unchanged`] does.
 ///
 /// # Panics
-/// Panics if the tools differ from the record, or if the file is missing or cannot be read or written.
+/// The tools differ from the record, or the file is missing or cannot be read or written.
 #[track_caller]
 pub fn assert_registry_unchanged(registry: &ToolRegistry, path: impl AsRef<Path>) {
     fail_unless_ok(check(registry, path.as_ref(), must_update()));
@@ -83,7 +81,6 @@ fn check(registry: &ToolRegistry, path: &Path, update: bool) -> Result<(), Probl
     if changes.is_empty() { Ok(()) } else { Err(Problem::Changed(path.to_owned(), changes)) }
 }
 
-/// The reason why a test fails.
 enum Problem {
     Build(BuildError),
     Missing(PathBuf),

@@ -1,4 +1,4 @@
-//! A store that keeps conversations in an SQLite database.
+//! A store in an SQLite database.
 
 mod database;
 
@@ -17,7 +17,6 @@ use toolkit_agent::session::{
 };
 use toolkit_core::context::SessionDelta;
 
-/// The maximum time to wait for a database that another program has locked.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 const TABLES: &str = "
@@ -37,10 +36,10 @@ const TABLES: &str = "
 
 const FIND: &str = "SELECT number, version FROM conversations WHERE user_id = ?1 AND id = ?2";
 
-/// A store in an SQLite database. Several programs may share the database.
+/// Keeps conversations in an SQLite database, which programs may share.
 ///
 /// Each store has one thread, which owns the connection and commits all waiting saves together. Clones share
-/// the thread, and it ends when the last clone is dropped.
+/// the thread, and it ends with the last clone.
 ///
 /// ```
 /// use toolkit_ai::agent::Sessions;
@@ -60,7 +59,7 @@ const FIND: &str = "SELECT number, version FROM conversations WHERE user_id = ?1
 pub struct SqliteStore(Database);
 
 impl SqliteStore {
-    /// Opens the database at `path`, or creates it if the file does not exist.
+    /// Opens the database at `path`, or creates it.
     ///
     /// # Errors
     /// [`StoreError`] if the database cannot be opened.
@@ -83,7 +82,6 @@ impl SqliteStore {
         Database::start(connection).map(Self).map_err(failed)
     }
 
-    /// Changes the log of a conversation that has this version, and returns its new version.
     async fn change(
         &self,
         user: &str,
@@ -102,7 +100,8 @@ impl SqliteStore {
     }
 }
 
-/// Adds an entry to a log, or replaces its entries. Returns the new version; `None` if the log has another one.
+/// Adds an entry to a log, or replaces its entries. Returns the new version; `None` if the log has another
+/// one.
 fn change_log(
     transaction: &Transaction<'_>,
     key: &[String; 2],
@@ -132,7 +131,6 @@ fn read_log(transaction: &Transaction<'_>, key: [String; 2]) -> rusqlite::Result
     Ok(Some(ConversationLog::new(entries, version_of(number, version))))
 }
 
-/// Returns the conversations of a user, the latest first.
 fn read_list(transaction: &Transaction<'_>, user: &str) -> rusqlite::Result<Vec<ConversationInfo>> {
     let sql = "SELECT id, saved_at FROM conversations WHERE user_id = ?1 ORDER BY saved_at DESC, id";
     let mut statement = transaction.prepare(sql)?;
@@ -145,7 +143,6 @@ fn info(row: &Row<'_>) -> rusqlite::Result<ConversationInfo> {
     Ok(ConversationInfo::new(row.get::<_, String>(0)?, saved_at))
 }
 
-/// Deletes a conversation, and returns whether it existed.
 fn delete_log(transaction: &Transaction<'_>, key: [String; 2]) -> rusqlite::Result<bool> {
     let of_entries = "DELETE FROM entries WHERE conversation IN
         (SELECT number FROM conversations WHERE user_id = ?1 AND id = ?2)";
@@ -154,7 +151,6 @@ fn delete_log(transaction: &Transaction<'_>, key: [String; 2]) -> rusqlite::Resu
     Ok(transaction.execute(of_conversation, key)? > 0)
 }
 
-/// Returns the keys of a scope with their values as JSON text.
 fn read_state(transaction: &Transaction<'_>, scope: [String; 2]) -> rusqlite::Result<Vec<(String, String)>> {
     let sql = "SELECT key, value FROM state WHERE scope = ?1 AND owner = ?2";
     let mut statement = transaction.prepare(sql)?;
@@ -181,11 +177,10 @@ fn write_state(
     Ok(())
 }
 
-/// Prepares a new connection, and creates the tables if they do not exist.
 fn prepared(connection: Connection) -> rusqlite::Result<Connection> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
-    // In WAL mode, readers and one writer do not block each other. In-memory databases ignore this mode. SQLite does not wait
-    // for other programs that change the mode at the same time.
+    // In WAL mode, readers and one writer do not block each other. In-memory databases ignore it. SQLite does
+    // not wait for other programs that change the mode at the same time.
     let started = Instant::now();
     while let Err(error) = connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())) {
         if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) || started.elapsed() > BUSY_TIMEOUT {
@@ -199,8 +194,8 @@ fn prepared(connection: Connection) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Finds a conversation that has this version, or creates it if the version is 0. Returns its number and the
-/// version of its last entry.
+/// Finds a conversation of this version, or creates it for version 0. Returns its number and its last entry's
+/// version.
 fn find(
     transaction: &Transaction<'_>,
     key: &[String; 2],
@@ -275,8 +270,8 @@ fn two_columns<A: FromSql, B: FromSql>(row: &Row<'_>) -> rusqlite::Result<(A, B)
     Ok((row.get(0)?, row.get(1)?))
 }
 
-/// Returns the version of a log. It includes the number of the conversation, so a conversation that is
-/// deleted and created again has other versions.
+/// Returns a log's version, with the conversation's number in it, so that a recreated conversation has other
+/// versions.
 fn version_of(number: i64, version: i64) -> u64 {
     (number.cast_unsigned() << 32) | (version.cast_unsigned() & u64::from(u32::MAX))
 }

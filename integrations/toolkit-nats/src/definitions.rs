@@ -16,18 +16,15 @@ use toolkit_core::foreign::{
 use toolkit_core::redaction::Redactor;
 use toolkit_core::{ToolDefinition, ToolMetadata, ToolName, ToolRegistry};
 
-/// The number of characters of a hash in a subject.
 const HASH_LENGTH: usize = 16;
 
-/// The limits of definitions from workers.
 const SCHEMA_LIMITS: SchemaLimits = SchemaLimits { bytes: 64 * 1_024, depth: 64 };
 const DESCRIPTION_LIMIT: usize = 8_192;
 const TITLE_LIMIT: usize = 256;
 
-/// The maximum number of bytes of the definitions of one namespace.
+/// The maximum bytes of one namespace's definitions.
 pub(crate) const LISTING_LIMIT: usize = 64 * 1_024 * 1_024;
 
-/// The definition of one tool as it travels.
 #[derive(Serialize, Deserialize)]
 struct TravelDefinition {
     name: String,
@@ -112,24 +109,21 @@ pub(crate) fn listings(registry: &ToolRegistry) -> BTreeMap<NamespaceVersion, By
     listings
 }
 
-/// Returns the digest of a text for subjects.
 fn hash(text: &[u8]) -> String {
     let mut hash = HEXLOWER.encode(&hmac_sha256::Hash::hash(text));
     hash.truncate(HASH_LENGTH);
     hash
 }
 
-/// A tool of a worker, checked.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ForeignTool {
     pub(crate) definition: ToolDefinition,
-    /// The name of the tool on the worker.
     pub(crate) remote_name: Arc<str>,
-    /// The digest of what the model sees: the name, the description and the parameters.
+    /// The digest of the name, the description and the parameters that the model sees.
     pub(crate) shown: Arc<str>,
 }
 
-/// The definitions of one version of a namespace, checked.
+/// The checked definitions of a version.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Listing {
     pub(crate) tools: Vec<Arc<ForeignTool>>,
@@ -137,7 +131,6 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
-    /// Checks the definitions that a worker has sent for `version`.
     pub(crate) fn read(version: &NamespaceVersion, text: &[u8], redactor: &Redactor) -> Self {
         let mut listing = Self::default();
         let entries: Vec<Value> = match read_json(text, redactor) {

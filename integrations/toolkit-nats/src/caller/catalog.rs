@@ -19,38 +19,33 @@ pub(super) struct Destination {
     pub(super) subject: Subject,
 }
 
-/// The workers with one version of a namespace.
 type Route = Arc<[Destination]>;
 
-/// What a model was shown of a tool: its name on the worker, and the digest of its definition.
+/// The tool's name on the worker, and the digest of its definition.
 type Shown = (Arc<str>, Arc<str>);
 
-/// The tools of a fleet at one time.
 #[derive(Debug, Default)]
 pub(super) struct Catalog {
-    /// The tools that are published, by name.
     pub(super) tools: BTreeMap<String, Arc<ForeignTool>>,
-    /// The workers for each definition, also for those that are no longer published.
+    /// The workers for each definition, published or not.
     routes: HashMap<Shown, Vec<Route>>,
-    /// The published tools without a worker, and the round in which their last one has gone.
+    /// The published tools without a worker, and the round when the last one has gone.
     away: BTreeMap<String, u64>,
     pub(super) issues: Vec<ToolIssue>,
 }
 
-/// What becomes of published tools without a worker.
 pub(super) struct Absence {
-    /// The current round of listening.
     pub(super) round: u64,
-    /// The number of rounds for which they stay.
+    /// The rounds for which published tools without a worker stay.
     pub(super) rounds: u64,
-    /// The tools that a worker, which still lives, no longer has.
+    /// The tools that a living worker no longer has.
     pub(super) withdrawn: HashSet<String>,
 }
 
 impl Catalog {
-    /// Makes the catalog of the current workers. Of two definitions with one name, the one that `earlier` publishes is
-    /// kept as long as a worker serves it: the model was shown it. A tool whose workers have all gone stays for some time, so
-    /// that the model reads that no worker has it now. `subject` returns the subject of calls of a version to a worker.
+    /// Makes the catalog of the current workers. Of two definitions with one name, the one in `earlier` is
+    /// kept while a worker serves it: the model was shown it. A tool without workers stays for some time, so
+    /// that the model reads that no worker has it now. `subject` returns a worker's subject for a version.
     pub(super) fn new(
         members: &Members,
         earlier: &Self,
@@ -106,12 +101,10 @@ impl Catalog {
         }
     }
 
-    /// Returns whether a tool is away for as long as it may stay.
     pub(super) fn has_expired(&self, round: u64, rounds: u64) -> bool {
         self.away.values().any(|since| round.saturating_sub(*since) >= rounds)
     }
 
-    /// Returns the routes to the workers with exactly this definition.
     pub(super) fn routes(&self, tool: &ForeignTool) -> &[Route] {
         self.routes.get(&(tool.remote_name.clone(), tool.shown.clone())).map_or(&[], Vec::as_slice)
     }
@@ -120,7 +113,7 @@ impl Catalog {
         self.routes(tool).iter().map(|route| route.len()).sum()
     }
 
-    /// Returns the names of the tools that are new, gone and changed since `earlier`.
+    /// Returns the names of the new, gone and changed tools since `earlier`.
     pub(super) fn changes_since(&self, earlier: &Self) -> [Vec<ToolName>; 3] {
         let mut added = Vec::new();
         let mut removed = Vec::new();
@@ -143,7 +136,6 @@ impl Catalog {
     }
 }
 
-/// Returns the workers of each version, sorted by version.
 fn workers_by_version(members: &Members) -> BTreeMap<&NamespaceVersion, Vec<Arc<RemoteWorker>>> {
     let mut workers: BTreeMap<&NamespaceVersion, Vec<Arc<RemoteWorker>>> = BTreeMap::new();
     for member in members.workers.values() {

@@ -10,8 +10,9 @@ use toolkit_core::error::BuildError;
 use toolkit_core::registry::SyncedTools;
 use toolkit_core::{CancellationToken, LiveRegistry, Tool};
 
-/// Keeps a live registry up to date with the tools of a fleet, until this value is dropped. After that, the tools stay
-/// registered.
+/// Keeps a live registry up to date with a fleet until it is dropped.
+///
+/// After that, the tools stay registered.
 #[derive(Debug)]
 #[must_use = "the registry no longer follows the fleet once this value is dropped; see `detach`"]
 pub struct FleetFollowing(DropGuard);
@@ -24,13 +25,13 @@ impl FleetFollowing {
 }
 
 impl FleetTools {
-    /// Registers the tools in a live registry, and changes the registry whenever the tools of the fleet change.
+    /// Registers the tools in a live registry, and follows the changes of the fleet.
     ///
-    /// Listeners of the registry receive an event for each added, removed and replaced tool. A tool of the program is never
-    /// replaced: a tool of the fleet with its name is left out, and reported as [`FleetEvent::Refused`].
+    /// Listeners of the registry receive an event for each added, removed and replaced tool. A tool of the
+    /// program is never replaced: the fleet's tool of that name is reported as [`FleetEvent::Refused`].
     ///
     /// # Errors
-    /// A [`BuildError`] if the registry refuses all changes, for instance because the program's state is missing.
+    /// The registry refuses all changes, for instance because the program's state is missing.
     pub fn follow(&self, registry: &LiveRegistry) -> Result<FleetFollowing, BuildError> {
         let mut catalogs = self.state.catalogs.subscribe();
         let mut synced = SyncedTools::new(registry, [])?;

@@ -12,12 +12,9 @@ use tokio::time::timeout;
 use toolkit_core::__private::lock;
 use toolkit_core::redaction::Redactor;
 
-/// The time to fetch the definitions of one version.
 pub(super) const FETCH: Duration = Duration::from_secs(5);
-/// The number of definitions that are fetched at the same time.
 const FETCHES: usize = 32;
 
-/// Fetches the definitions of these versions, and stores them.
 pub(super) async fn fetch_all(state: &CallerState, missing: Vec<NamespaceVersion>) {
     let fetches = missing.into_iter().map(|version| fetch_and_store(state, version));
     stream::iter(fetches).buffer_unordered(FETCHES).collect::<()>().await;
@@ -42,7 +39,7 @@ async fn fetch(state: &CallerState, version: &NamespaceVersion) -> Option<Bytes>
 /// Receives a body in frames.
 ///
 /// # Errors
-/// Why there is no body: the refusal of a worker, or `None` if nobody answers, or the body is incomplete or too long.
+/// The refusal of a worker, or `None` if nobody answers, or the body is incomplete or too long.
 pub(super) async fn receive_body(
     line: &mut ReplyLine,
     limit: usize,

@@ -9,7 +9,6 @@ use std::time::Duration;
 use tokio::time::timeout;
 use toolkit_core::{ToolError, ToolOutput};
 
-/// The time to wait for the answer.
 const WAIT: Duration = Duration::from_secs(10);
 
 /// What the ledger knows about a call.
@@ -20,10 +19,10 @@ pub enum StoredCall {
     Ended(Result<ToolOutput, ToolError>),
     /// A worker runs the call.
     Running,
-    /// The worker of the call was lost, or the call was cancelled or out of time before its end. The tool may have run, and
-    /// does not run again under this id.
+    /// The call's worker was lost, or the call was cancelled or out of time. The tool may have run, and does
+    /// not run again under this id.
     Unknown,
-    /// No worker has claimed the call, or its entry has expired. Calls of tools that may be repeated are not claimed.
+    /// No worker has claimed the call, or its entry has expired. Calls of repeatable tools are not claimed.
     NotFound,
 }
 

@@ -1,4 +1,4 @@
-//! The service API of NATS: tools such as `nats micro` see the health and the statistics of each worker.
+//! The service API of NATS: tools such as `nats micro` see each worker's health and statistics.
 
 use super::offers::Offers;
 use super::statistics::WorkerStatistics;
@@ -10,19 +10,17 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use toolkit_core::__private::lock;
 
-/// The version of the service: the version of this crate.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 fn name(state: &WorkerState) -> String {
     format!("toolkit-{}", state.fleet.prefix)
 }
 
-/// Returns the id of a worker without its name: one token.
+/// Returns a worker's id without its name: one token.
 fn id(state: &WorkerState) -> &str {
     state.id.rsplit('.').next().unwrap_or_default()
 }
 
-/// Returns the subjects of the requests that a worker answers.
 pub(super) fn subjects(state: &WorkerState) -> Vec<String> {
     let name = name(state);
     let mut subjects = Vec::new();
@@ -34,7 +32,6 @@ pub(super) fn subjects(state: &WorkerState) -> Vec<String> {
     subjects
 }
 
-/// Returns the response to a request.
 pub(super) fn answer(state: &WorkerState, offers: &Offers, verb: &str) -> Bytes {
     let mut response = json!({
         "type": format!("io.nats.micro.v1.{}_response", verb.to_ascii_lowercase()),

@@ -19,12 +19,9 @@ use toolkit_core::schema::violations;
 use toolkit_http::client::{header_text, is_json, media_type, redacted_headers};
 use trim::{chosen, cut_lists, is_hollow};
 
-/// What of the JSON answers is kept.
 #[derive(Debug)]
 pub(crate) struct AnswerSettings {
-    /// The fields to keep, by the id of the operation.
     pub(crate) fields: BTreeMap<String, Vec<String>>,
-    /// The number of items to keep of a list.
     pub(crate) list_limit: usize,
 }
 
@@ -34,8 +31,7 @@ impl Default for AnswerSettings {
     }
 }
 
-/// A complete answer. Its headers and its text are without the secrets of the program; only a body that is no text, such
-/// as an image, is as the service has sent it.
+/// A complete answer, without the program's secrets, except in a body that is no text.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
@@ -44,7 +40,6 @@ pub(crate) struct Answer {
     redactor: Redactor,
 }
 
-/// The body of an answer, read by its media type.
 enum Content {
     Empty,
     Json(Value),
@@ -61,7 +56,6 @@ impl Answer {
         self.body.text(&self.redactor)
     }
 
-    /// Returns the address in the header `Location`.
     pub(crate) fn place(&self) -> Option<String> {
         header_text(&self.headers, &LOCATION)
     }
@@ -90,7 +84,7 @@ impl Answer {
         }
     }
 
-    /// Returns the output for a success, with the notes on how it differs from what the document says.
+    /// Returns the output for a success, with notes on how it differs from the document.
     pub(crate) fn output(
         &self,
         operation: &Operation,
@@ -143,13 +137,11 @@ impl Answer {
         (output, misfit)
     }
 
-    /// The text of an answer without a body.
     fn empty(&self) -> String {
         let place = self.place().map(|place| format!(", at {place}")).unwrap_or_default();
         format!("The service has answered {} without content{place}.", self.status)
     }
 
-    /// Returns the answer that the document describes for the status.
     pub(crate) fn described<'a>(&self, operation: &'a Operation) -> Option<&'a Response> {
         let code = self.status.as_str();
         let range = format!("{}XX", code.get(..1).unwrap_or_default());
@@ -162,7 +154,7 @@ impl Answer {
         None
     }
 
-    /// Returns the place of the schema for the media type of the answer, or else for JSON.
+    /// Returns the place of the schema for the answer's media type, or else for JSON.
     fn schema_place<'a>(&self, operation: &'a Operation) -> Option<&'a str> {
         let content = &self.described(operation)?.content;
         let own = media_type(&self.headers).unwrap_or_default();
@@ -173,7 +165,6 @@ impl Answer {
         found?.1.as_deref()
     }
 
-    /// Returns whether the header `Link` names a next page.
     fn has_next_page(&self) -> bool {
         let mut links =
             self.headers.get_all(LINK).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
@@ -181,10 +172,10 @@ impl Answer {
     }
 }
 
-/// Parts of the names of parameters that choose a part of a list.
+/// Parts of names of parameters that choose a part of a list.
 const PAGING: [&str; 9] = ["page", "cursor", "offset", "limit", "after", "before", "skip", "marker", "count"];
 
-/// Returns how to get other parts of a list, from the names of the parameters.
+/// Returns how to get other parts of a list, from the parameters' names.
 pub(crate) fn paging(operation: &Operation) -> Option<String> {
     let mut names: Vec<String> = Vec::new();
     for parameter in &operation.parameters {
@@ -206,7 +197,6 @@ fn json(text: String) -> Content {
     }
 }
 
-/// Describes how a value differs from its schema, if it does.
 fn misfit(schema: &Value, value: &Value) -> Option<String> {
     const SHOWN: usize = 3;
     let violations = violations(schema, value);

@@ -27,13 +27,11 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
 use toolkit_core::schema::__private::MAX_DEPTH;
 
-/// The member of the root that holds the documents given by the program, by their addresses.
+/// The root's member with the documents given by the program, by address.
 const MORE_DOCUMENTS: &str = "x-toolkit-documents";
 
-/// The maximum length of an address in a document, in bytes. A longer one cannot be requested.
 const LONGEST_ADDRESS: usize = 4 << 10;
 
-/// The version of a document, as far as versions differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Version {
     Swagger2,
@@ -42,7 +40,7 @@ pub(crate) enum Version {
     OpenApi32,
 }
 
-/// A parsed document, together with the documents that the program gave for its references.
+/// A parsed document, together with those that the program gave for its references.
 ///
 /// All documents are in one JSON value, so that a JSON pointer names a place in any of them.
 #[derive(Debug)]
@@ -50,17 +48,14 @@ pub(crate) struct Document {
     root: Value,
     version: Version,
     address: String,
-    /// The documents, and the schemas with `$id`. The document itself is the first.
+    /// The documents, this one first, and the schemas with `$id`.
     resources: Vec<Resource>,
-    /// The indices of the resources, by their places.
     by_place: HashMap<String, usize>,
-    /// The places of the resources, by their addresses.
     by_address: HashMap<String, String>,
-    /// The places of `$anchor`, by the place of the resource and the name.
+    /// The places of `$anchor`, by the resource's place and the name.
     anchors: BTreeMap<(String, String), String>,
 }
 
-/// A document, or a schema with an address of its own.
 #[derive(Debug)]
 struct Resource {
     address: String,
@@ -68,8 +63,8 @@ struct Resource {
 }
 
 impl Document {
-    /// Creates a document that came from `address`, which may be empty. References to other documents are only resolved in
-    /// `more`: pairs of an address and a text.
+    /// Creates a document that came from `address`, which may be empty. References to other documents are
+    /// only resolved in `more`: addresses with texts.
     ///
     /// # Errors
     /// The version is not supported, or another document cannot be parsed.
@@ -116,7 +111,6 @@ impl Document {
         Ok(document)
     }
 
-    /// Sets the address of the resource at `place`, and returns its index.
     fn set_resource(&mut self, address: String, place: &str) -> usize {
         let resource = Resource { address, place: place.to_owned() };
         if let Some(index) = self.by_place.get(place).copied() {
@@ -129,7 +123,7 @@ impl Document {
         index
     }
 
-    /// Finds the schemas with `$id` and `$anchor` in `value`, which is at `place` and in the resource with the index
+    /// Finds the schemas with `$id` and `$anchor` in `value`, at `place` in the resource with the index
     /// `resource`.
     fn find_identifiers(&mut self, value: &Value, place: &mut String, mut resource: usize) {
         resource = self.by_place.get(place.as_str()).copied().unwrap_or(resource);
@@ -184,30 +178,27 @@ impl Document {
         }
     }
 
-    /// Returns the version of the document.
     pub(crate) fn version(&self) -> Version {
         self.version
     }
 
-    /// Returns the address that the document came from; `None` for a text or a file.
+    /// Returns the document's address; `None` for a text or a file.
     pub(crate) fn address(&self) -> Option<&str> {
         Some(self.address.as_str()).filter(|address| !address.is_empty())
     }
 
-    /// Returns the whole document.
     pub(crate) fn root(&self) -> Node<'_> {
         Node { value: &self.root, place: String::new() }
     }
 
-    /// Returns the value at a place.
     pub(crate) fn at(&self, place: &str) -> Option<Node<'_>> {
         Some(Node { value: self.root.pointer(place)?, place: place.to_owned() })
     }
 
-    /// Follows the references of `node` until a value is no reference.
+    /// Follows the references of `node` to a value that is none.
     ///
     /// # Errors
-    /// A reference has no target, points to a document that the program did not give, or leads back to itself.
+    /// A reference has no target, points to an unknown document, or leads back to itself.
     pub(crate) fn resolve<'d>(&'d self, node: Node<'d>) -> Result<Node<'d>, String> {
         self.follow(node, |_| true)
     }
@@ -233,10 +224,10 @@ impl Document {
         ))
     }
 
-    /// Returns the target of a reference that stands at `place`.
+    /// Returns the target of a reference at `place`.
     ///
     /// # Errors
-    /// The reference has no target, or points to a document that the program did not give.
+    /// The reference has no target, or points to an unknown document.
     pub(crate) fn target(&self, reference: &str, place: &str) -> Result<Node<'_>, String> {
         let (resource, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let base = self.base(place);
@@ -252,7 +243,7 @@ impl Document {
         self.inside(root, fragment).ok_or_else(|| format!("there is no `{reference}`"))
     }
 
-    /// Returns the value that a fragment names in the resource at the place `root`.
+    /// Returns the value of a fragment in the resource at `root`.
     fn inside(&self, root: &str, fragment: &str) -> Option<Node<'_>> {
         let decoded = percent_decode_str(fragment).decode_utf8().ok()?;
         if decoded.is_empty() || decoded.starts_with('/') {
@@ -261,7 +252,6 @@ impl Document {
         self.at(self.anchors.get(&(root.to_owned(), decoded.into_owned()))?)
     }
 
-    /// Returns the security schemes, with their names.
     pub(crate) fn security_schemes(&self) -> Vec<(&str, Node<'_>)> {
         if self.version == Version::Swagger2 {
             return self.root().members("securityDefinitions");
@@ -269,7 +259,6 @@ impl Document {
         self.root().get("components").map(|node| node.members("securitySchemes")).unwrap_or_default()
     }
 
-    /// Returns the security scheme called `name`.
     pub(crate) fn security_scheme(&self, name: &str) -> Option<&Value> {
         let folder = if self.version == Version::Swagger2 {
             "/securityDefinitions"
@@ -279,7 +268,7 @@ impl Document {
         Some(self.resolve(self.at(&below(folder, name))?).ok()?.value)
     }
 
-    /// Returns the URL of the first server of the document, without a slash at its end.
+    /// Returns the URL of the document's first server, without a slash at its end.
     pub(crate) fn server(&self) -> Option<String> {
         if self.version == Version::Swagger2 {
             return self.swagger_server();
@@ -288,8 +277,8 @@ impl Document {
         self.server_of(&self.root()).or_else(|| self.absolute("/"))
     }
 
-    /// Returns the URL of the first server that `node` itself names, with its variables at their defaults and without a
-    /// slash at its end. `node` is the document, a path or an operation.
+    /// Returns the URL of the own first server of a document, a path or an operation, with default variables
+    /// and without a slash at its end.
     pub(crate) fn server_of(&self, node: &Node<'_>) -> Option<String> {
         let server = node.value.get("servers")?.get(0)?;
         let mut url = String::new();
@@ -330,14 +319,13 @@ impl Document {
         self.absolute(&format!("{scheme}://{host}{slash}{path}"))
     }
 
-    /// Returns the absolute form of a server's URL; `None` if it is relative, and the document has no address.
+    /// Resolves a server's URL; `None` if it is relative, and the document has no address.
     fn absolute(&self, url: &str) -> Option<String> {
         let url = join(&self.base("").address, url);
         url.contains("://").then(|| url.trim_end_matches('/').to_owned())
     }
 }
 
-/// Returns a single value as text.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -1,7 +1,7 @@
 //! An operation and its arguments as an HTTP request.
 //!
-//! The arguments fill in the path below the server's URL, the query, headers, cookies and the body. They never choose
-//! the server: each value is encoded for its place, and a path keeps the number of its segments.
+//! The arguments never choose the server: each value is encoded for its place, and a path keeps the number of
+//! its segments.
 
 mod attachments;
 mod field;
@@ -61,7 +61,7 @@ pub(crate) fn request(
     Ok(request)
 }
 
-/// Appends the encoded `query` to an address, which may have a query already.
+/// Appends the encoded `query` to an address, which may have one.
 pub(crate) fn append_query(address: &mut String, query: &str) {
     if !query.is_empty() {
         address.push(if address.contains('?') { '&' } else { '?' });
@@ -73,7 +73,6 @@ fn parameters(operation: &Operation, location: Location) -> impl Iterator<Item =
     operation.parameters.iter().filter(move |parameter| parameter.location == location)
 }
 
-/// Writes the path, segment by segment.
 fn path(operation: &Operation, arguments: Arguments<'_>) -> Result<String, ToolError> {
     let (template, query) = operation.path.split_once('?').unwrap_or((&operation.path, ""));
     let mut path = String::new();
@@ -86,8 +85,8 @@ fn path(operation: &Operation, arguments: Arguments<'_>) -> Result<String, ToolE
     Ok(path)
 }
 
-/// Writes a segment of the path. Readers of URLs remove the segments `.` and `..`, even if they are encoded, so that no
-/// segment may become one.
+/// Writes a segment of the path. None may become `.` or `..`, which readers of URLs remove even if they are
+/// encoded.
 fn path_segment(
     mut template: &str,
     operation: &Operation,
@@ -146,7 +145,7 @@ fn query(operation: &Operation, arguments: Arguments<'_>) -> Result<String, Tool
     Ok(query)
 }
 
-/// Writes a value that is the whole query: an object as a form, everything else in its media type.
+/// Writes a value that is the whole query: an object as a form, others in their media type.
 fn whole_query(parameter: &Parameter, value: &Value, reserved: Reserved<'_>) -> Result<String, Unwritable> {
     match (&parameter.serialization, value) {
         (Serialization::Content(media_type), Value::Object(_))
@@ -225,7 +224,7 @@ fn illegal_cookie() -> ToolError {
     ToolError::retry("a cookie has an illegal character; leave it out")
 }
 
-/// Returns the media types of the answers that the document describes for successes.
+/// Returns the described media types of successes.
 fn accepted(operation: &Operation) -> HeaderValue {
     let mut types: Vec<&str> = Vec::new();
     for response in &operation.responses {

@@ -29,22 +29,21 @@ use toolkit_http::client::{
 
 const AGENT: &str = concat!("toolkit-openapi/", env!("CARGO_PKG_VERSION"));
 
-/// The number of times that a request is sent, if that is safe.
+/// The maximum number of times that a safe request is sent.
 const ATTEMPTS: u32 = 3;
 
-/// The pause before the second time; it doubles with each time.
+/// The pause before the second attempt, doubled with each.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// The longest pause that a service may ask for within a call.
+/// The longest pause of a service within a call.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 const REDIRECTS: usize = 5;
 
-/// The maximum number of bytes, and the time, for reading the answer of a failure.
+/// The maximum bytes, and the time, for reading a failure's answer.
 const FAILURE_BYTES: usize = 64 << 10;
 const FAILURE_TIME: Duration = Duration::from_secs(5);
 
-/// The service: its document, the settings of its requests, and the HTTP clients.
 pub(crate) struct Service {
     document: Arc<Document>,
     settings: RequestSettings,
@@ -54,7 +53,6 @@ pub(crate) struct Service {
     http: HttpClient,
     /// The client for servers that only the document has chosen.
     public_http: HttpClient,
-    /// The schemas of answers, by their places in the document.
     schemas: Mutex<HashMap<String, Option<Arc<Value>>>>,
 }
 
@@ -83,7 +81,7 @@ impl Service {
         Ok(Self { document, settings, headers, server, http, public_http, schemas: Mutex::default() })
     }
 
-    /// Starts a call of an operation. `arguments` are the text of a JSON object, in their normal form.
+    /// Starts a call. `arguments` are a JSON object in normal form.
     pub(crate) fn call<'a>(
         &'a self,
         operation: &'a Operation,
@@ -99,7 +97,6 @@ impl Service {
         }
     }
 
-    /// Returns the URL that the paths of an operation are below.
     fn base_url<'a>(&'a self, operation: &'a Operation) -> Result<&'a str, ToolError> {
         let of_operation = operation.server.as_deref().filter(|_| self.settings.base_url.is_none());
         let Some(url) = of_operation.or(self.server.as_deref()) else {
@@ -107,7 +104,6 @@ impl Service {
             return Err(ToolError::failed(message));
         };
         let fault = match parse_url(url) {
-            // A path can only be appended to a path.
             Ok(_) if url.contains(['?', '#']) => "it has a query or a fragment".to_owned(),
             Ok(_) => return Ok(url),
             Err(error) => error.to_string(),
@@ -116,8 +112,8 @@ impl Service {
         Err(ToolError::failed(message).with_details(fault))
     }
 
-    /// Returns the client for an address. If a document came from elsewhere, its servers must have public addresses,
-    /// except the one that the document came from if the program wrote that as a number or `localhost`.
+    /// Returns the client for an address. If a document came from elsewhere, its servers must have public
+    /// addresses, except the document's own if the program wrote that as a number or `localhost`.
     fn client(&self, url: &str) -> HttpClient {
         let Some(origin) = self.document.address().filter(|_| self.settings.base_url.is_none()) else {
             return self.http.clone();
@@ -131,7 +127,7 @@ impl Service {
         self.public_http.clone()
     }
 
-    /// Returns the schema at a place of the document, made at its first use.
+    /// Returns the schema at a place, made at its first use.
     fn schema(&self, place: &str) -> Option<Arc<Value>> {
         let mut schemas = lock(&self.schemas);
         if let Some(known) = schemas.get(place) {
@@ -143,7 +139,6 @@ impl Service {
     }
 }
 
-/// Returns the host and the port of a URL.
 fn authority(url: &str) -> Option<Authority> {
     parse_url(url).ok()?.authority().cloned()
 }
@@ -156,7 +151,6 @@ fn faulty(error: HttpError) -> OpenApiError {
     OpenApiError::new(OpenApiErrorKind::Request, error.to_string())
 }
 
-/// A call of an operation.
 #[derive(Clone, Copy)]
 struct Call<'a> {
     service: &'a Service,
@@ -192,8 +186,8 @@ impl Call<'_> {
         Ok(output)
     }
 
-    /// Sends the request with the credentials of the caller, or of the program. Access tokens that the service refuses
-    /// are replaced once.
+    /// Sends the request with the caller's or the program's credentials. Refused access tokens are replaced
+    /// once.
     async fn authorized(&self, request: Request<Bytes>) -> Result<(HttpResponse, Authorization), ToolError> {
         let Self { service, operation, context } = *self;
         let host = request.uri().authority().map_or("", |authority| authority.as_str());
@@ -264,7 +258,6 @@ impl Call<'_> {
         Ok(Answer::new(response.status, &response.headers, body, redactor))
     }
 
-    /// Returns the error of a request without a complete answer.
     fn failed(&self, error: &HttpError, redactor: &Redactor) -> ToolError {
         let may_repeat = self.operation.method.is_idempotent();
         let later = if may_repeat { "Call again later." } else { UNKNOWN };
@@ -285,12 +278,11 @@ impl Call<'_> {
 
 const UNKNOWN: &str = "The service may have done it or not: check before you call again.";
 
-/// Returns whether the same request may succeed soon.
 fn is_passing(status: StatusCode) -> bool {
     matches!(status.as_u16(), 500 | 502 | 503 | 504)
 }
 
-/// Sends a request, and follows redirects within its server, up to a number of them.
+/// Sends a request, and follows a limited number of redirects within its server.
 async fn redirects_followed(
     client: &HttpClient,
     mut request: Request<Bytes>,
@@ -306,7 +298,7 @@ async fn redirects_followed(
     }
 }
 
-/// Returns the address to send the same request to, if an answer redirects it within its server.
+/// Returns the address of a redirect within the server.
 fn redirect(request: &Request<Bytes>, response: &HttpResponse) -> Option<Uri> {
     let is_safe = matches!(*request.method(), Method::GET | Method::HEAD);
     match response.status.as_u16() {

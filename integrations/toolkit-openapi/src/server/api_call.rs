@@ -15,10 +15,10 @@ use toolkit_core::context::Progress;
 use toolkit_core::{CancellationToken, RunContext, ToolCall, ToolError};
 use toolkit_http::server::HttpBody;
 
-/// The maximum number of progress reports that a slow client has not received. Further reports are dropped.
+/// The maximum progress reports that wait for a slow client. Further ones are dropped.
 const MAX_REPORTS: usize = 64;
 
-/// Runs the tool with the published name `name`, and returns the response to the request.
+/// Runs the tool with the published name `name`, and returns the response.
 ///
 /// # Errors
 /// The request cannot be read, or too many calls are running.
@@ -94,7 +94,7 @@ fn accepts_events(headers: &HeaderMap) -> bool {
     false
 }
 
-/// Returns the time that the client waits, in seconds: the preference `wait` (RFC 7240).
+/// Returns the seconds that the client waits: the preference `wait` (RFC 7240).
 fn wait(headers: &HeaderMap) -> Option<Duration> {
     for header in headers.get_all("prefer") {
         for preference in header.to_str().unwrap_or_default().split([',', ';']) {

@@ -8,14 +8,11 @@ use toolkit_core::output::OutputForm;
 use toolkit_core::schema::keyword::{booleans_to_objects, each_subschema};
 use toolkit_core::{ToolDefinition, ToolRegistry};
 
-/// The place of the schemas in the document.
 const SCHEMAS: &str = "#/components/schemas";
 
-/// The format for tool definitions as operations.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct DocumentFormat;
 
-/// The operation of one tool, and its schemas.
 pub(super) struct ToolOperation {
     name: String,
     tag: Option<String>,
@@ -23,8 +20,8 @@ pub(super) struct ToolOperation {
     schemas: Map<String, Value>,
 }
 
-/// Returns the OpenAPI document (3.1) of the tools of a registry, as an
-/// [`OpenApiServer`](super::OpenApiServer) publishes it without settings.
+/// Returns a registry's OpenAPI document (3.1), as an [`OpenApiServer`](super::OpenApiServer) without
+/// settings publishes it.
 ///
 /// ```
 /// use toolkit_ai::prelude::*;
@@ -136,7 +133,7 @@ impl ToolOperation {
     }
 }
 
-/// Returns the media types of the output: one if the return type of the tool tells its form, and otherwise all.
+/// Returns the media types of the output: one if the tool's return type tells its form, otherwise all.
 fn response_content(definition: &ToolDefinition, name: &str, schemas: &mut Map<String, Value>) -> Value {
     let schema = definition.output_schema().map(|schema| add_schema(schemas, schema, name, "result"));
     let json = json!({"schema": schema.unwrap_or_else(|| json!({}))});
@@ -167,10 +164,10 @@ fn request_body(definition: &ToolDefinition, name: &str, schemas: &mut Map<Strin
     Some(json!({"required": is_required, "content": {"application/json": body}}))
 }
 
-/// Adds a schema of a tool and its definitions to the schemas of the document. Returns the reference to it.
+/// Adds a tool's schema and its definitions to the document's, and returns the reference to it.
 ///
-/// The last part of a component's name, after the last dot, is either `kind` or a definition with `kind`. Thus no two
-/// schemas have the same name.
+/// The last part of a component's name, after the last dot, is either `kind` or a definition with `kind`.
+/// Thus no two schemas have the same name.
 fn add_schema(schemas: &mut Map<String, Value>, schema: &Value, tool: &str, kind: &str) -> Value {
     let mut schema = schema.clone();
     booleans_to_objects(&mut schema);
@@ -193,11 +190,10 @@ fn add_schema(schemas: &mut Map<String, Value>, schema: &Value, tool: &str, kind
     reference
 }
 
-/// The names in the document of a schema of a tool and its definitions.
+/// The document's names for a tool's schema and its definitions.
 struct ComponentNames<'a> {
     tool: &'a str,
     kind: &'a str,
-    /// The names of the definitions.
     names: WireNames,
 }
 
@@ -226,7 +222,6 @@ impl ComponentNames<'_> {
     }
 }
 
-/// Returns the schema of a problem.
 fn problem() -> Value {
     json!({
         "type": "object",

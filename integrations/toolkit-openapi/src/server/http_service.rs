@@ -19,10 +19,12 @@ use std::task::{Context, Poll};
 use toolkit_http::server::HttpBody;
 use tower_service::Service;
 
-/// The policy of all responses but the page. The output of a tool may be HTML, and must not run in a browser.
+/// The policy of all responses but the page: HTML in a tool's output must not run in a browser.
 const OUTPUT_POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; sandbox");
 
-/// A server as a tower service, for requests with bodies of any HTTP library. Clones share limits.
+/// Serves an API as a tower service, for request bodies of any HTTP library.
+///
+/// Clones share limits.
 ///
 /// ```
 /// use toolkit_ai::ToolRegistry;
@@ -34,22 +36,21 @@ const OUTPUT_POLICY: HeaderValue = HeaderValue::from_static("default-src 'none';
 #[derive(Clone)]
 pub struct HttpService {
     api: Arc<Api>,
-    /// Whether a router may have taken the path of the server off the paths of requests.
+    /// Whether a router may have removed the server's path from requests.
     may_be_nested: bool,
 }
 
 impl HttpService {
-    /// Creates a service that answers requests below the path of the server only.
+    /// Creates a service that answers requests below the server's path only.
     pub(super) fn new(api: Arc<Api>) -> Self {
         Self { api, may_be_nested: false }
     }
 
-    /// Answers requests without the path of the server, too.
+    /// Answers requests without the server's path, too.
     pub(super) fn nested(self) -> Self {
         Self { may_be_nested: true, ..self }
     }
 
-    /// Answers a request that the guards accept.
     pub(super) async fn handle(self, request: Request<HttpBody>) -> Response<HttpBody> {
         let guarded = self.api.guards.guard(request, async |parts, body| self.answer(parts, body).await);
         let mut response = match guarded.await {

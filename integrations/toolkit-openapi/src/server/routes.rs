@@ -3,13 +3,10 @@
 use http::Method;
 use percent_encoding::percent_decode_str;
 
-/// What a path of the server stands for.
 #[derive(Debug, PartialEq)]
 pub(super) enum Route {
-    /// The page of documentation.
     Page,
     Document,
-    /// The tool with this published name.
     Tool(String),
 }
 
@@ -26,7 +23,6 @@ impl Route {
         Some(Self::Tool(name.into_owned()))
     }
 
-    /// Returns whether requests with a method are answered.
     pub(super) fn accepts(&self, method: &Method) -> bool {
         match self {
             Self::Page | Self::Document => matches!(*method, Method::GET | Method::HEAD),

@@ -5,8 +5,8 @@ use serde_json::value::RawValue;
 use std::collections::HashMap;
 use toolkit_core::schema::__private::{Json, Kind, quoted};
 
-/// Returns the JSON text of `value` with the digits of `body`, the JSON that it was read from; `None` if a `Value` holds
-/// each number of `body`. A part that was left out or changed since then stays as it is.
+/// Returns the JSON text of `value` with the digits of `body`, from which it was read; `None` if a `Value`
+/// holds each number. A part that was left out or changed stays as it is.
 pub(super) fn exact_text(value: &Value, body: &str) -> Option<Box<RawValue>> {
     let original = Json::parse(body).ok().filter(|original| !original.is_exact())?;
     let mut written = String::new();

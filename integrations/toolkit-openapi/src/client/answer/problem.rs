@@ -10,32 +10,30 @@ use toolkit_core::foreign::clean;
 use toolkit_core::{ErrorKind, ToolError};
 use toolkit_http::client::{is_json, media_type, retry_after};
 
-/// The number of fields that a message names.
 const FIELDS: usize = 16;
 
-/// The names of the member with the name of a field, and of the member with its fault.
+/// The members with the name of a field, and those with its fault.
 const NAMES: [&str; 8] = ["field", "name", "param", "property", "pointer", "path", "loc", "source"];
 const FAULTS: [&str; 6] = ["message", "msg", "reason", "detail", "description", "code"];
 
-/// The places of the message, and of the list or map of faulty fields.
+/// The places of the message, and of the faulty fields.
 const MESSAGES: [&str; 6] = ["/detail", "/message", "/error/message", "/error_description", "/error", "/msg"];
 const LISTS: [&str; 5] = ["/errors", "/error/errors", "/invalid-params", "/violations", "/detail"];
 
-/// The number of characters of a text of the service in a message.
+/// The characters of a service's text in a message.
 const LONGEST: usize = 500;
 
 fn shorten(text: &str) -> String {
     toolkit_core::foreign::shorten(text.to_owned(), LONGEST)
 }
 
-/// An answer that is no success.
 pub(crate) struct Problem<'a> {
     pub(crate) answer: &'a Answer,
     pub(crate) operation: &'a Operation,
 }
 
 impl Problem<'_> {
-    /// Returns the error for the model: the status, the message of the service, and what to do.
+    /// Returns the error for the model: the status, the service's message, and what to do.
     pub(crate) fn error(&self) -> ToolError {
         let Answer { status, headers, .. } = self.answer;
         let json = self.json();
@@ -69,7 +67,7 @@ impl Problem<'_> {
         self.answer.text().json().filter(|_| is_json)
     }
 
-    /// Returns the message of the service, or else the description of the status in the document.
+    /// Returns the service's message, or else the document's description of the status.
     fn reason(&self, json: Option<&Value>) -> Option<String> {
         let mut reason = json.and_then(message).unwrap_or_default();
         if reason.is_empty() && media_type(&self.answer.headers).as_deref() == Some("text/plain") {
@@ -112,7 +110,7 @@ fn end_sentence(text: &mut String) {
     }
 }
 
-/// Returns how long to wait before the next call, if the service limits the rate of calls.
+/// Returns how long a rate limit lets the next call wait.
 fn wait(status: StatusCode, headers: &HeaderMap) -> Option<Duration> {
     let is_used_up = number(headers, "x-ratelimit-remaining") == Some(0);
     if status != StatusCode::TOO_MANY_REQUESTS && !(status == StatusCode::FORBIDDEN && is_used_up) {
@@ -135,7 +133,7 @@ fn number(headers: &HeaderMap, name: &str) -> Option<u64> {
     headers.get(name)?.to_str().ok()?.trim().parse().ok()
 }
 
-/// Returns the message in the forms that services use; `title` and `detail` are those of RFC 9457.
+/// Returns the message in services' forms; `title` and `detail` are those of RFC 9457.
 fn message(json: &Value) -> Option<String> {
     let detail = MESSAGES.into_iter().find_map(|pointer| text_at(json, pointer)).or_else(|| json.as_str());
     match (text_at(json, "/title"), detail) {
@@ -144,12 +142,11 @@ fn message(json: &Value) -> Option<String> {
     }
 }
 
-/// Returns the text at a place, unless it is blank.
 fn text_at<'v>(json: &'v Value, pointer: &str) -> Option<&'v str> {
     json.pointer(pointer)?.as_str().filter(|text| !text.trim().is_empty())
 }
 
-/// Returns the fields that the service finds faulty, each with its fault.
+/// Returns the faulty fields, each with its fault.
 fn fields(json: &Value) -> Vec<String> {
     let mut fields = Vec::new();
     for place in LISTS {
@@ -171,7 +168,6 @@ fn fields(json: &Value) -> Vec<String> {
     fields
 }
 
-/// Returns the name of a field with its fault.
 fn fault(item: &Value) -> Option<String> {
     if let Value::String(text) = item {
         return Some(shorten(text));
@@ -182,7 +178,6 @@ fn fault(item: &Value) -> Option<String> {
     }
 }
 
-/// Returns the text of the first of these members that has one.
 fn first_text(item: &Value, names: &[&str]) -> Option<String> {
     for name in names {
         let text = item.get(name).map(texts).unwrap_or_default();
@@ -193,7 +188,7 @@ fn first_text(item: &Value, names: &[&str]) -> Option<String> {
     None
 }
 
-/// Returns a text, or the texts of a list or of an object, such as `["body", "age"]` and `{"pointer": "/age"}`.
+/// Returns the texts in a value, such as `["body", "age"]` and `{"pointer": "/age"}`.
 fn texts(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

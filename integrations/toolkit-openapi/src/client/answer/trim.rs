@@ -30,7 +30,7 @@ pub(super) fn chosen(value: &Value, fields: &[impl AsRef<str>]) -> Value {
     }
 }
 
-/// Returns whether nothing is in a value but empty objects and lists.
+/// Returns whether a value is nothing but empty objects and lists.
 pub(super) fn is_hollow(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().all(is_hollow),
@@ -39,7 +39,7 @@ pub(super) fn is_hollow(value: &Value) -> bool {
     }
 }
 
-/// Cuts all lists after `limit` items. Returns a sentence for each cut list, up to five.
+/// Cuts all lists after `limit` items. Returns a sentence for each of up to five cut lists.
 pub(super) fn cut_lists(value: &mut Value, limit: usize) -> Vec<String> {
     const SENTENCES: usize = 5;
     let mut sentences = Vec::new();

@@ -1,15 +1,15 @@
-//! JSONPath (RFC 9535), as far as overlays use it: names, indices, wildcards, descendants, and filters that compare.
+//! JSONPath (RFC 9535), as far as overlays use it: names, indices, wildcards, descendants, and filters that
+//! compare.
 
 use super::node::below;
 use serde_json::Value;
 
-/// A parsed path.
 #[derive(Debug, PartialEq)]
 pub(super) struct JsonPath(Vec<PathSegment>);
 
 #[derive(Debug, PartialEq)]
 struct PathSegment {
-    /// Whether the segment selects in the value and everything inside it.
+    /// Whether the segment selects in everything inside the value, too.
     descends: bool,
     selectors: Vec<PathSelector>,
 }
@@ -22,14 +22,13 @@ enum PathSelector {
     Filter(PathFilter),
 }
 
-/// Alternatives of tests that must all hold.
 #[derive(Debug, PartialEq)]
 struct PathFilter(Vec<Vec<FilterTest>>);
 
 #[derive(Debug, PartialEq)]
 struct FilterTest {
     path: JsonPath,
-    /// The value to compare with; `None` if there may be any value.
+    /// The value to compare with; `None` for any value.
     expected: Option<Value>,
     is_negated: bool,
 }
@@ -48,7 +47,7 @@ impl JsonPath {
         if parser.rest.is_empty() { Ok(path) } else { Err(parser.unknown()) }
     }
 
-    /// Returns the places that the path selects, as JSON pointers in the order of the document.
+    /// Returns the selected places as JSON pointers, in document order.
     pub(super) fn places(&self, root: &Value) -> Vec<String> {
         let mut found = vec![(String::new(), root)];
         for segment in &self.0 {
@@ -67,7 +66,6 @@ impl JsonPath {
         places
     }
 
-    /// Returns the first value that the path selects.
     fn first<'v>(&self, root: &'v Value) -> Option<&'v Value> {
         root.pointer(self.places(root).first()?)
     }
@@ -109,7 +107,7 @@ impl PathSegment {
     }
 }
 
-/// Returns the position of an index in a list; a negative one counts from the end.
+/// Returns the position of an index, which counts from the end if negative.
 fn position(index: i64, length: usize) -> Option<usize> {
     match usize::try_from(index) {
         Ok(position) => Some(position),
@@ -117,7 +115,6 @@ fn position(index: i64, length: usize) -> Option<usize> {
     }
 }
 
-/// Returns the members or items of a value with their places.
 fn inside<'v>(place: &str, value: &'v Value) -> Vec<(String, &'v Value)> {
     match value {
         Value::Object(members) => members.iter().map(|(name, value)| (below(place, name), value)).collect(),
@@ -230,7 +227,6 @@ impl<'t> PathParser<'t> {
         }
     }
 
-    /// Reads a filter, which may be in parentheses.
     fn filter(&mut self) -> Result<PathFilter, String> {
         self.blanks();
         let is_enclosed = self.takes("(");
@@ -265,7 +261,6 @@ impl<'t> PathParser<'t> {
         Ok(FilterTest { path, expected, is_negated: is_not != is_unequal })
     }
 
-    /// Reads a string in either quotes, or another JSON value.
     fn literal(&mut self) -> Result<Value, String> {
         self.blanks();
         if self.rest.starts_with('\'') {

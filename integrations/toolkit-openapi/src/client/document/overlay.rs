@@ -10,7 +10,8 @@ use serde_json::Value;
 /// Applies the actions of an overlay to a document, in their order.
 ///
 /// # Errors
-/// The text is no overlay, or an action has no path that is understood. The document may then be changed in part.
+/// The text is no overlay, or the path of an action is not understood. The document may then be changed in
+/// part.
 pub(crate) fn apply_overlay(
     document: &mut Value,
     text: &str,
@@ -67,8 +68,7 @@ fn remove(document: &mut Value, place: &str) {
     }
 }
 
-/// Merges an update: members of objects one by one, lists by appending, and everything else by replacing. What is added
-/// to a list becomes another item.
+/// Merges an update: objects member by member, lists by appending the update, everything else by replacing.
 fn merge(target: &mut Value, update: &Value) {
     match (target, update) {
         (Value::Object(members), Value::Object(updates)) => {

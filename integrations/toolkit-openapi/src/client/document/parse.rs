@@ -1,4 +1,4 @@
-//! The text of a document becomes a JSON value: within limits, and without large examples.
+//! The parsing of a document: within limits, and without large examples.
 
 use super::budget::allowed;
 use super::limits::OpenApiLimits;
@@ -8,14 +8,14 @@ use serde_json::{Map, Value};
 use std::cell::Cell;
 use std::fmt;
 
-/// The maximum length of all names around a value, in bytes. Places in a document are made of these names.
+/// The maximum bytes of all names around a value, of which places in a document are made.
 const LONGEST_NAMES: usize = 4 << 10;
 
-/// What a text is: the word for it in messages.
+/// The word for a text in messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum TextRole<'a> {
     Document,
-    /// A document for the references to this address.
+    /// A document for references to this address.
     Referenced(&'a str),
     Overlay,
 }
@@ -31,7 +31,6 @@ impl fmt::Display for TextRole<'_> {
 }
 
 impl TextRole<'_> {
-    /// Returns what is wrong with a text that is a path or an address.
     fn one_line(self) -> &'static str {
         match self {
             Self::Document => {
@@ -45,14 +44,13 @@ impl TextRole<'_> {
     }
 }
 
-/// The fault of a page where a document was expected.
 const PAGE: &str =
     "is an HTML page or XML, not JSON or YAML; a service often has its document at `/openapi.json`";
 
 /// Parses a document in JSON, or in YAML with the feature `yaml`.
 ///
-/// Examples that are objects or lists are left out: definitions show only single values as examples, and large
-/// documents consist of such examples for a good part.
+/// Examples that are objects or lists, a large part of many documents, are left out: definitions show only
+/// single values.
 pub(crate) fn parse_document(
     text: &str,
     role: TextRole<'_>,
@@ -115,7 +113,6 @@ fn yaml(_: &str, _: ValueSeed<'_>) -> Result<Value, String> {
     Err("is no JSON object; for YAML, turn on the feature `yaml`".to_owned())
 }
 
-/// What may still be made of a document.
 struct Left {
     values: Cell<usize>,
     /// Bytes of texts, and values of examples that are left out. Only aliases of YAML can exceed them.
@@ -123,7 +120,6 @@ struct Left {
     fault: Cell<Option<TooLarge>>,
 }
 
-/// The reason why a document is refused while it is parsed.
 #[derive(Clone, Copy)]
 enum TooLarge {
     Values,
@@ -154,13 +150,12 @@ impl Left {
 enum Place {
     /// Keywords of OpenAPI or JSON Schema.
     Keyword,
-    /// Entries under names of the author, such as `properties`.
+    /// Entries under the author's names, such as `properties`.
     Names,
-    /// Data of the author, such as a default.
+    /// The author's data, such as a default.
     Data,
     /// An example.
     Example,
-    /// A part of an example that is an object.
     LeftOut,
 }
 
@@ -185,7 +180,6 @@ impl Place {
         }
     }
 
-    /// Returns what the items of a list are.
     fn inside(self) -> Self {
         if matches!(self, Self::Names) { Self::Keyword } else { self }
     }
@@ -196,7 +190,7 @@ impl Place {
 struct ValueSeed<'a> {
     left: &'a Left,
     place: Place,
-    /// The length of the names around the value, in bytes.
+    /// The bytes of the names around the value.
     names: usize,
 }
 
@@ -214,7 +208,6 @@ impl ValueSeed<'_> {
         Ok(Some(value.into()))
     }
 
-    /// Returns the seed of the member called `name`.
     fn member<E: Error>(self, name: &str) -> Result<Self, E> {
         self.left.take(&self.left.repeated, name.len())?;
         let names = self.names + name.len();

@@ -1,4 +1,4 @@
-//! The arguments of an operation: parameters and members of the body are side by side in one object.
+//! The arguments of an operation: parameters and members of the body side by side in one object.
 
 use super::reduction::Kept;
 use crate::client::document::{Document, Node};
@@ -6,7 +6,6 @@ use crate::client::schema::SchemaWriter;
 use serde_json::{Map, Value, json};
 use toolkit_core::foreign::clean;
 
-/// The arguments of one operation while it is read.
 pub(super) struct ArgumentsDraft<'d> {
     pub(super) writer: SchemaWriter<'d>,
     properties: Map<String, Value>,
@@ -14,7 +13,6 @@ pub(super) struct ArgumentsDraft<'d> {
     /// The members of an optional body, with whether they are required beside any other.
     optional_body: Vec<(String, bool)>,
     kept: Kept,
-    /// The number of optional arguments that were left out.
     pub(super) left_out: usize,
 }
 
@@ -42,8 +40,8 @@ impl<'d> ArgumentsDraft<'d> {
         is_kept
     }
 
-    /// Adds an argument and returns its name. The first argument of a name keeps it, and another one is told apart by its
-    /// place: `id` in the path, and `id_in_query`.
+    /// Adds an argument and returns its name. The first of a name keeps it, others add their place:
+    /// `id_in_query`.
     pub(super) fn add(&mut self, name: &str, place: &str, schema: Value, is_required: bool) -> String {
         self.writer.meter.add(1, name.len());
         let mut argument = clean(name);
@@ -60,7 +58,6 @@ impl<'d> ArgumentsDraft<'d> {
         argument
     }
 
-    /// Adds an argument of a body and returns its name.
     pub(super) fn add_of_body(
         &mut self,
         name: &str,
@@ -75,13 +72,11 @@ impl<'d> ArgumentsDraft<'d> {
         argument
     }
 
-    /// Writes the schema of an argument.
     pub(super) fn schema(&mut self, node: &Node<'d>) -> Value {
         self.writer.schema(node, 1, None)
     }
 
-    /// Returns the schema of all arguments, with the definitions that it refers to; `None` if it has more than `limit`
-    /// bytes.
+    /// Returns the schema of all arguments, with its definitions; `None` if it exceeds `limit` bytes.
     pub(super) fn finish(&mut self, limit: usize) -> Option<Map<String, Value>> {
         let definitions = self.writer.definitions()?;
         let required = self.required_of_body().count();
@@ -106,12 +101,11 @@ impl<'d> ArgumentsDraft<'d> {
         if is_small { Some(schema) } else { None }
     }
 
-    /// Returns the required members of an optional body.
     fn required_of_body(&self) -> impl Iterator<Item = &String> {
         self.optional_body.iter().filter(|(_, is_required)| *is_required).map(|(member, _)| member)
     }
 
-    /// Returns the members of an optional body, each with the required members that are needed beside it.
+    /// Returns the members of an optional body, each with the other members that it requires.
     fn dependent_required(&self) -> Map<String, Value> {
         let mut dependent = Map::new();
         for (member, _) in &self.optional_body {

@@ -10,27 +10,26 @@ use serde_json::Value;
 use toolkit_core::definition::ToolSource;
 use toolkit_core::{ToolMetadata, ToolTag};
 
-/// An operation that was found in the document.
 pub(super) struct FoundOperation<'d> {
     pub(super) path: &'d str,
     pub(super) path_item: Node<'d>,
     pub(super) method: Method,
     pub(super) node: Node<'d>,
-    /// The `operationId`, or the method and the path.
     pub(super) id: String,
 }
 
-/// The number of values that an operation counts as, without what it contains.
+/// The number of values that an operation counts as, without its contents.
 const OPERATION: usize = 16;
 
 impl<'d> FoundOperation<'d> {
-    /// Returns the number of values that the operation counts as, without its parameters, its body and its answers.
+    /// Returns the operation's number of values, without its parameters, its body and its answers.
     pub(super) fn cost(&self) -> usize {
         let about = ["tags", "x-speakeasy-mcp"].iter().filter_map(|name| self.node.value.get(name));
         OPERATION + of_text(self.id.len() + self.path.len()) + about.map(of_value).sum::<usize>()
     }
 
-    /// Returns the path without its fragment, which is no part of a request. `#` in the name of a parameter begins none.
+    /// Returns the path without its fragment, which is no part of a request. `#` in the name of a parameter
+    /// begins none.
     pub(super) fn sent_path(&self) -> &'d str {
         let mut is_name = false;
         for (index, byte) in self.path.bytes().enumerate() {
@@ -42,18 +41,15 @@ impl<'d> FoundOperation<'d> {
         self.path
     }
 
-    /// Returns the names in braces in the path.
     pub(super) fn path_names(&self) -> impl Iterator<Item = &'d str> + use<'d> {
         self.sent_path().split('{').skip(1).filter_map(|part| part.split_once('}')).map(|(name, _)| name)
     }
 }
 
-/// Returns what a choice knows of an operation.
 pub(super) fn info<'f>(found: &'f FoundOperation<'_>) -> OperationInfo<'f> {
     OperationInfo { id: &found.id, method: found.method.as_str(), path: found.path, object: found.node.value }
 }
 
-/// Returns what the name of the tool is made of.
 pub(super) fn unnamed(found: &FoundOperation<'_>) -> Unnamed {
     let key = format!("{} {}", found.method.as_str().to_ascii_lowercase(), found.path);
     let own = found.node.value.pointer("/x-speakeasy-mcp/name").and_then(Value::as_str);
@@ -62,7 +58,7 @@ pub(super) fn unnamed(found: &FoundOperation<'_>) -> Unnamed {
     Unnamed { id, tag: info(found).tags().next().map(str::to_owned), key }
 }
 
-/// Returns the description of a tool: the summary and the description of its operation, without repetitions.
+/// Returns a tool's description: its operation's summary and description, without repetitions.
 pub(super) fn description(found: &FoundOperation<'_>, writer: &mut SchemaWriter<'_>) -> String {
     let node = &found.node;
     let own = node.value.pointer("/x-speakeasy-mcp/description").and_then(Value::as_str);
@@ -84,7 +80,6 @@ pub(super) fn description(found: &FoundOperation<'_>, writer: &mut SchemaWriter<
     if node.flag("deprecated") { format!("Deprecated. {about}") } else { about }
 }
 
-/// Returns the ways to authenticate.
 pub(super) fn security(document: &Document, operation: &Node<'_>) -> Vec<Vec<SecurityRequirement>> {
     let own = operation.value.get("security").or_else(|| document.root().value.get("security"));
     let mut ways = Vec::new();
@@ -100,7 +95,7 @@ pub(super) fn security(document: &Document, operation: &Node<'_>) -> Vec<Vec<Sec
     ways
 }
 
-/// Returns the metadata of a tool, with the hints that the method gives (RFC 9110, 9.2).
+/// Returns a tool's metadata, with the hints of the method (RFC 9110, 9.2).
 pub(super) fn metadata(found: &FoundOperation<'_>) -> ToolMetadata {
     let is_safe = matches!(found.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "TRACE" | "QUERY");
     let is_deletion = found.method == Method::DELETE;

@@ -9,19 +9,17 @@ use std::ptr;
 /// The maximum number of nested `allOf`.
 const DEEPEST: usize = 8;
 
-/// The members of an object, from its own schema and from those of its `allOf`.
+/// The members of an object, from its own schema and its `allOf`.
 #[derive(Default)]
 pub(super) struct BodyMembers<'d> {
     pub(super) members: Vec<MemberSchema<'d>>,
     pub(super) required: BTreeSet<&'d str>,
-    /// The indices of the members, by their names.
     indices: HashMap<&'d str, usize>,
-    /// The schemas that were read. Each is read once, however many `allOf` name it.
+    /// The schemas that were read, each once, however many `allOf` name it.
     seen: HashSet<*const Value>,
 }
 
 impl<'d> BodyMembers<'d> {
-    /// Adds a schema of the member called `name`.
     pub(super) fn add(&mut self, name: &'d str, part: Node<'d>) {
         let index = *self.indices.entry(name).or_insert(self.members.len());
         match self.members.get_mut(index) {
@@ -38,13 +36,13 @@ pub(super) struct MemberSchema<'d> {
 }
 
 impl<'d> MemberSchema<'d> {
-    /// Returns whether the member is a part of requests.
     fn travels(&self, document: &'d Document) -> bool {
         !self.parts.iter().any(|part| Direction::Request.hides(document, part))
     }
 }
 
-/// Returns the members of a body; `None` if its schema says more than members can, such as a union, a map, or `null`.
+/// Returns the members of a body; `None` if its schema says more than members can, such as a union, a map, or
+/// `null`.
 pub(super) fn body_members<'d>(
     document: &'d Document,
     schema: &Node<'d>,

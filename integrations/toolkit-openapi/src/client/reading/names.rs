@@ -7,12 +7,9 @@ use toolkit_core::ToolName;
 use toolkit_core::foreign::clean;
 use toolkit_core::name::{MAX_NAME_LENGTH, NameError, Separator, normalize};
 
-/// What the name of a tool is made of.
 #[derive(Debug, Clone)]
 pub(super) struct Unnamed {
-    /// The `operationId`, or the method and the path.
     pub(super) id: String,
-    /// The first tag.
     pub(super) tag: Option<String>,
     /// The method and the path, which no other operation has.
     pub(super) key: String,
@@ -20,8 +17,9 @@ pub(super) struct Unnamed {
 
 /// Returns the names of the operations, in the same order.
 ///
-/// A namespace at the start of an id is not repeated: `repos/list` with the tag `repos` is `repos-list`. If several ids
-/// are spelled alike, each of them gets a digest of its method and path, so that their order has no effect.
+/// A namespace at the start of an id is not repeated: `repos/list` with the tag `repos` is `repos-list`. If
+/// several ids are spelled alike, each of them gets a digest of its method and path, so that their order has
+/// no effect.
 pub(super) fn tool_names(
     operations: &[Unnamed],
     namespaces: &Namespaces,
@@ -68,7 +66,7 @@ fn named(
     }
 }
 
-/// Returns a legal namespace for a tag, of at most half of a name.
+/// Returns a legal namespace of at most half of a name.
 fn legal_namespace(tag: &str) -> String {
     let legal = legal(&normalize(&clean(tag)));
     normalize(&legal.chars().take(MAX_NAME_LENGTH / 2).collect::<String>())

@@ -8,14 +8,13 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// A parameter as the document declares it.
 pub(super) struct Declared<'d> {
     pub(super) node: Node<'d>,
     pub(super) name: &'d str,
     pub(super) location: &'d str,
 }
 
-/// Returns the parameters of a path and an operation: those of the operation override those of the path.
+/// Returns the parameters of an operation, which override those of the path.
 ///
 /// # Errors
 /// A parameter cannot be read.
@@ -61,7 +60,7 @@ pub(super) fn resolved<'d>(document: &'d Document, node: Node<'d>) -> Result<Nod
     document.resolve(node).map_err(|reason| OperationFault::new(&at, reason))
 }
 
-/// Returns whether the client writes the parameter itself: it is one of its headers, or a credential.
+/// Returns whether the client writes the parameter itself: one of its headers, or a credential.
 pub(super) fn is_own(credentials: &CredentialNames, parameter: &Declared<'_>) -> bool {
     let is_listed = OWN_HEADERS.iter().any(|own| parameter.name.eq_ignore_ascii_case(own));
     parameter.location == "header" && is_listed || credentials.contains(parameter.location, parameter.name)
@@ -109,7 +108,7 @@ pub(super) fn read_parameter<'d>(
     Ok(Parameter { argument, name: (*name).to_owned(), location, serialization })
 }
 
-/// Adds the description of a parameter or a member to its schema.
+/// Adds a parameter's or a member's description to its schema.
 pub(super) fn describe<'d>(schema: &mut Value, node: &Node<'d>, writer: &mut SchemaWriter<'d>) {
     let Value::Object(keywords) = schema else { return };
     if let Some(description) = node.text("description") {
@@ -135,7 +134,7 @@ pub(super) fn collection_format(node: &Node<'_>, location: Location) -> Serializ
     Serialization::Style { style, explode, allow_reserved: false }
 }
 
-/// Reads `style`, `explode` and `allowReserved` of a parameter, or of the encoding of a member.
+/// Reads `style`, `explode` and `allowReserved` of a parameter, or of a member's encoding.
 pub(super) fn style(node: &Node<'_>, location: Location) -> Serialization {
     let default = match location {
         Location::Path | Location::Header => Style::Simple,

@@ -24,14 +24,12 @@ use toolkit_core::schema::__private::MAX_DEPTH;
 use toolkit_core::schema::nearest;
 use toolkit_core::{ToolDefinition, ToolName};
 
-/// An operation as a tool.
 #[derive(Debug, Clone)]
 pub(crate) struct OperationTool {
     pub(crate) definition: ToolDefinition,
     pub(crate) operation: Operation,
 }
 
-/// The settings of a program for the tools of a document.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ReaderSettings {
     pub(crate) choice: Choice,
@@ -40,7 +38,6 @@ pub(crate) struct ReaderSettings {
     pub(crate) limits: OpenApiLimits,
 }
 
-/// Reads the operations of a document.
 pub(crate) struct Reader<'d> {
     document: &'d Document,
     settings: &'d ReaderSettings,
@@ -52,8 +49,7 @@ pub(crate) struct Reader<'d> {
 }
 
 impl<'d> Reader<'d> {
-    /// Returns the chosen operations of a document as tools, and what could not be read. The tools have at most `values`
-    /// values.
+    /// Returns the chosen operations as tools of at most `values` values, and what could not be read.
     pub(crate) fn read(
         document: &'d Document,
         settings: &'d ReaderSettings,
@@ -92,7 +88,7 @@ impl<'d> Reader<'d> {
         (tools, reader.issues.into_iter().collect())
     }
 
-    /// Reports that `first`, which is at `place`, was left out with all that follow it, `count` in number.
+    /// Reports that `first` at `place` was left out, and all that follow it, `count` in number.
     fn beyond(&mut self, place: &str, first: &str, count: usize) {
         let limit = self.budget.limit;
         let first = shorten(first.to_owned(), 100);
@@ -151,7 +147,6 @@ impl<'d> Reader<'d> {
         if has_operations { Ok(item) } else { self.document.resolve(item) }
     }
 
-    /// Adds the operations of a path, as far as the budget allows.
     fn add_operations(
         &mut self,
         path: &'d str,
@@ -198,7 +193,7 @@ impl<'d> Reader<'d> {
         }
     }
 
-    /// Returns the operations that the program chose. What it named and no operation has is an issue.
+    /// Returns the operations that the program chose. An unknown name is an issue.
     fn choose(&mut self, all: Vec<FoundOperation<'d>>) -> Vec<FoundOperation<'d>> {
         let known: Vec<OperationInfo<'_>> = all.iter().map(info).collect();
         self.issues.extend(self.settings.choice.unknown(&known));
@@ -271,7 +266,7 @@ impl<'d> Reader<'d> {
         SchemaWriter::new(self.hidden.clone(), &self.settings.limits, deepest)
     }
 
-    /// Reads the parameters and the body of an operation. It ends early if they are larger than the limit.
+    /// Reads the parameters and the body of an operation, until they exceed the limit.
     fn request(
         &mut self,
         found: &FoundOperation<'d>,
@@ -329,7 +324,6 @@ impl<'d> Reader<'d> {
         })
     }
 
-    /// Adds the parameters that are in the path and not declared.
     fn add_undeclared(
         &mut self,
         found: &FoundOperation<'d>,
@@ -360,7 +354,7 @@ impl<'d> Reader<'d> {
         }
     }
 
-    /// Returns the schema of the first successful answer in JSON, if it is within the limit.
+    /// Returns the schema of the first successful answer in JSON, within the limit.
     fn output_schema(&mut self, operation: &Operation) -> Result<Option<Value>, OperationFault> {
         let Some(place) = output_place(operation) else { return Ok(None) };
         let mut writer = SchemaWriter::new(self.hidden_answers.clone(), &self.settings.limits, usize::MAX);
@@ -374,7 +368,6 @@ impl<'d> Reader<'d> {
     }
 }
 
-/// Returns the message for a document without paths.
 fn without_paths(document: &Document) -> String {
     let members = document.root().value.as_object();
     let names = members.into_iter().flatten().map(|(name, _)| name.as_str());
@@ -391,7 +384,7 @@ struct RequestParts {
     body: Option<Body>,
 }
 
-/// Returns the fault of an operation for which no values are left. It is not shown: one issue names all of them.
+/// Returns the fault of an operation without values left. One issue names all of them.
 fn spent() -> OperationFault {
     OperationFault::new("", "")
 }

@@ -8,10 +8,9 @@ use crate::client::operation::{Body, BodyKind, BodyMember, BodySource, Location,
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The name of the argument with a whole body.
 const WHOLE: &str = "body";
 
-/// Reads the body of an operation, from `requestBody` or from the parameters of Swagger, and adds its arguments.
+/// Reads an operation's body, from `requestBody` or Swagger's parameters, and adds its arguments.
 ///
 /// # Errors
 /// The body cannot be read.
@@ -37,7 +36,6 @@ pub(super) fn read_body<'d>(
     Ok(Some(source.read(arguments)))
 }
 
-/// The rank of a media type among those of a body.
 fn preference(media_type: &str) -> usize {
     match BodyKind::from_media_type(media_type) {
         BodyKind::Json if media_type.contains("patch") => 1,
@@ -50,12 +48,11 @@ fn preference(media_type: &str) -> usize {
     }
 }
 
-/// What the arguments of a body are made from.
 struct BodySchema<'s, 'd> {
     media_type: &'s str,
     schema: Option<Node<'d>>,
     encoding: Option<Node<'d>>,
-    /// The value in the document with the description of the body.
+    /// The value with the description of the body.
     around: &'s Node<'d>,
     is_required: bool,
 }
@@ -74,7 +71,6 @@ impl<'d> BodySchema<'_, 'd> {
         self.whole(kind, arguments)
     }
 
-    /// The body is the value of one argument.
     fn whole(&self, kind: BodyKind, arguments: &mut ArgumentsDraft<'d>) -> Body {
         let media_type = self.media_type;
         let mut schema = match (kind, &self.schema) {
@@ -94,7 +90,6 @@ impl<'d> BodySchema<'_, 'd> {
         self.body(BodySource::Whole(argument))
     }
 
-    /// The members of the body are arguments beside the parameters.
     fn beside(&self, members: BodyMembers<'d>, arguments: &mut ArgumentsDraft<'d>) -> Body {
         let mut read = Vec::new();
         for MemberSchema { name, parts } in members.members {
@@ -127,7 +122,7 @@ impl<'d> BodySchema<'_, 'd> {
         Body { media_type: media_type.to_owned(), is_required: self.is_required, source }
     }
 
-    /// Reads how a member is written. Its argument has no name yet.
+    /// Reads how a member is written, without its argument's name.
     fn member(&self, name: &str, parts: &[Node<'d>], document: &'d Document) -> BodyMember {
         let kind = BodyKind::from_media_type(self.media_type);
         let encoding = self.encoding.as_ref().and_then(|encodings| encodings.get(name));
@@ -152,21 +147,19 @@ impl<'d> BodySchema<'_, 'd> {
     }
 }
 
-/// Returns the first media type of a list.
 fn first_type(types: &str) -> &str {
     types.split(',').next().unwrap_or_default().trim()
 }
 
-/// Returns whether an encoding says how a value is written.
 fn has_style(encoding: &Node<'_>) -> bool {
     encoding.text("style").is_some() || encoding.value.get("explode").is_some()
 }
 
-/// The maximum number of schemas that are read to know whether a member is bytes.
+/// The maximum schemas that are read to know whether a member is bytes.
 const SCHEMAS_OF_MEMBER: usize = 64;
 
-/// Returns whether a schema allows only bytes, lists of bytes, and `null`. `known` holds the answers for the places that
-/// were asked before; a schema inside of itself adds nothing.
+/// Returns whether a schema allows only bytes, lists of bytes, and `null`. `known` holds the answers by
+/// place.
 fn is_bytes<'d>(document: &'d Document, schema: &Node<'d>, known: &mut BTreeMap<String, bool>) -> bool {
     let Ok(schema) = document.resolve(schema.clone()) else { return false };
     if let Some(known) = known.get(&schema.place) {
@@ -193,7 +186,7 @@ fn is_bytes<'d>(document: &'d Document, schema: &Node<'d>, known: &mut BTreeMap<
     is_any
 }
 
-/// Returns whether the keywords of a schema itself say that it is bytes.
+/// Returns whether a schema's own keywords say that it is bytes.
 fn is_own_bytes(schema: &Node<'_>) -> bool {
     let media_kind = schema.text("contentMediaType").map(BodyKind::from_media_type);
     let is_text = schema.value.get("contentEncoding").is_some();
@@ -202,7 +195,7 @@ fn is_own_bytes(schema: &Node<'_>) -> bool {
         || media_kind == Some(BodyKind::Bytes) && !is_text
 }
 
-/// Returns the schema of a file, of a list of files, or of either: bytes are text in Base64.
+/// Returns the schema of one or several files, as text in Base64.
 fn bytes(mut schema: Value) -> Value {
     if let Some(items) = schema.get_mut("items") {
         *items = bytes(items.take());
@@ -220,7 +213,6 @@ fn bytes(mut schema: Value) -> Value {
     json!({"type": "string", "description": description.trim_start()})
 }
 
-/// Reads the parameters of Swagger in `body` and `formData`.
 fn swagger_body<'d>(
     operation: &Node<'d>,
     declared: &[Declared<'d>],
@@ -266,7 +258,7 @@ fn swagger_body<'d>(
     Some(source.beside(members, arguments))
 }
 
-/// Returns the media types of an operation of Swagger, from `consumes` or `produces`.
+/// Returns the media types of Swagger's `consumes` or `produces`.
 pub(super) fn media_types<'d>(document: &'d Document, operation: &Node<'d>, keyword: &str) -> Vec<&'d str> {
     let own = operation.value.get(keyword).or_else(|| document.root().value.get(keyword));
     own.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()

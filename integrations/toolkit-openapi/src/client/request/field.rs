@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use toolkit_core::ToolError;
 use toolkit_core::schema::{Violation, ViolationKind};
 
-/// The arguments of a call, and the files of the program that they may name.
+/// The arguments of a call, and the files that they may name.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arguments<'a> {
     pub(crate) values: &'a Map<String, Value>,
@@ -23,7 +23,7 @@ impl<'a> Arguments<'a> {
 }
 
 impl Arguments<'_> {
-    /// Returns the bytes that an argument stands for: the attachment of this name, or the Base64 string decoded.
+    /// Returns the attachment that an argument names, or its decoded Base64 string.
     pub(crate) fn file(self, argument: &str, value: &Value) -> Result<Attachment, ToolError> {
         let text = value.as_str().unwrap_or_default();
         if let Some(file) = self.attachments.and_then(|attachments| attachments.get(text)) {
@@ -48,19 +48,16 @@ impl Arguments<'_> {
     }
 }
 
-/// Creates the error for an argument that cannot be sent.
 pub(crate) fn refused(argument: &str, reason: impl Into<String>) -> ToolError {
     ToolError::invalid_arguments(vec![Violation::new(argument, ViolationKind::Constraint, reason)])
 }
 
-/// The bytes of a body with their media type.
 #[derive(Debug, PartialEq)]
 pub(super) struct WrittenBody {
     pub(super) media_type: String,
     pub(super) bytes: Bytes,
 }
 
-/// A member of a body with its value.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Field<'a> {
     pub(super) argument: &'a str,

@@ -6,11 +6,12 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use toolkit_http::client::segment;
 
-/// The reserved characters that `allowReserved` leaves as they are in a query. The others would end the value (`&`, `#`),
-/// are a space for readers of forms (`+`), or cannot be in a query (`[`, `]`).
+/// The reserved characters that `allowReserved` leaves as they are in a query. The others would end the value
+/// (`&`, `#`), are a space for readers of forms (`+`), or cannot be in a query (`[`, `]`).
 const HARMLESS: &str = ":/?@!$'()*,;=";
 
-/// Those that it leaves in a cookie, where `;` ends the value, and some readers take `,` for its end (RFC 6265, 4.1.1).
+/// Those that it leaves in a cookie, where `;` ends the value, and some readers take `,` for its end (RFC
+/// 6265, 4.1.1).
 const HARMLESS_IN_COOKIE: &str = ":/?@!$'()*=";
 
 /// The characters to percent-encode in a value.
@@ -46,7 +47,7 @@ impl Escape {
     }
 }
 
-/// Percent-encodes what the path of a document must not have literally. What is encoded already stays.
+/// Percent-encodes what the path of a document must not have literally, once.
 pub(super) fn literal(text: &str) -> String {
     segment(text, &format!("{HARMLESS}+&%"))
 }
@@ -54,7 +55,7 @@ pub(super) fn literal(text: &str) -> String {
 /// Why a value cannot be written, for the model.
 pub(crate) type Unwritable = String;
 
-/// Returns the text of a scalar, or the JSON of an array or an object, for which no style has a text.
+/// Returns the text of a scalar, or the JSON of an array or an object.
 pub(crate) fn text(value: &Value) -> Cow<'_, str> {
     match value {
         Value::String(text) => Cow::Borrowed(text),
@@ -62,10 +63,9 @@ pub(crate) fn text(value: &Value) -> Cow<'_, str> {
     }
 }
 
-/// A name and a value of a query, a form or a cookie, already encoded.
+/// An encoded name and value of a query, a form or a cookie.
 pub(crate) type Pair = (String, String);
 
-/// A style with its settings, for one value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Writer {
     pub(crate) style: Style,
@@ -74,8 +74,8 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Writes the value of a query, a form or a cookie as names with values. Nothing is written for `null` and for an
-    /// empty array or object, which are undefined in RFC 6570.
+    /// Writes the value of a query, a form or a cookie, but nothing for `null` and an empty array or object,
+    /// which are undefined in RFC 6570.
     pub(crate) fn pairs(self, name: &str, value: &Value) -> Result<Vec<Pair>, Unwritable> {
         let encoded = self.escape.name(name)?;
         let mut pairs = Vec::new();
@@ -100,8 +100,8 @@ impl Writer {
         Ok(pairs)
     }
 
-    /// Writes `a[b][c]=1`. An item of an array has its index as a name, `a[b][0]=1`, so that no two items are mixed up:
-    /// OpenAPI does not say how an array is written.
+    /// Writes `a[b][c]=1`. An item of an array has its index as a name, `a[b][0]=1`, because OpenAPI does not
+    /// say how an array is written.
     fn deep(self, name: String, value: &Value, pairs: &mut Vec<Pair>) -> Result<(), Unwritable> {
         match value {
             Value::Null => {}
@@ -125,7 +125,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes the value of a path or a header. `None` if there is nothing to write.
+    /// Writes the value of a path or a header, if there is any.
     pub(crate) fn text(self, name: &str, value: &Value) -> Result<Option<String>, Unwritable> {
         let encoded = self.escape.name(name)?;
         let mut items = Vec::new();
@@ -168,7 +168,7 @@ impl Writer {
         }
     }
 
-    /// The delimiter of the items of a query, encoded as it is sent.
+    /// The encoded delimiter of a query's items.
     fn delimiter(self) -> &'static str {
         match self.style {
             Style::SpaceDelimited => "%20",
@@ -178,8 +178,7 @@ impl Writer {
         }
     }
 
-    /// Returns the texts of a value: of a scalar, of the items of an array, or of the members of an object with their
-    /// names.
+    /// Returns the texts of a scalar, of items, or of members with their names.
     fn items(self, value: &Value) -> Result<Vec<String>, Unwritable> {
         Ok(match value {
             Value::Null => Vec::new(),
@@ -220,7 +219,7 @@ pub(super) fn is_nested(value: &Value) -> bool {
     }
 }
 
-/// Joins the texts of a value. An item that has the delimiter would be read as two.
+/// Joins texts. An item that has the delimiter would be read as two.
 fn joined(items: &[String], delimiter: &str) -> Result<Option<String>, Unwritable> {
     for item in items {
         if item.contains(delimiter) {

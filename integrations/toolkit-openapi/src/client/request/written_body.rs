@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 use toolkit_core::ToolError;
 
-/// Writes the body. `None` if it is optional and no argument is for it, or only an empty object.
+/// Writes the body. `None` if it is optional and has no arguments, or only an empty object.
 pub(super) fn write(
     body: &Body,
     reserved: Reserved<'_>,

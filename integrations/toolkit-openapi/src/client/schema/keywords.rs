@@ -3,10 +3,8 @@
 use crate::client::document::{Document, Meter, Node, below};
 use serde_json::{Map, Value, json};
 
-/// The types of JSON Schema.
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "array", "object", "null"];
 
-/// The way that values of a schema go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     Request,
@@ -14,7 +12,6 @@ pub(crate) enum Direction {
 }
 
 impl Direction {
-    /// Returns whether a member does not travel in this direction.
     pub(crate) fn hides(self, document: &Document, member: &Node<'_>) -> bool {
         let keyword = if self == Self::Request { "readOnly" } else { "writeOnly" };
         member.flag(keyword)
@@ -23,12 +20,11 @@ impl Direction {
     }
 }
 
-/// Returns the reference to a definition of the schema.
 pub(super) fn in_definitions(name: &str) -> String {
     below("#/$defs", name)
 }
 
-/// Returns a schema with only the type and the description of a schema that is too deep.
+/// Returns the type and the description of a schema that is too deep.
 pub(super) fn outline(keywords: &Map<String, Value>, text: impl FnOnce(&str) -> String) -> Value {
     let mut outline = Map::new();
     if let Some(name) = keywords.get("type").and_then(with_type) {
@@ -53,7 +49,6 @@ pub(super) fn with_type(value: &Value) -> Option<Value> {
     }
 }
 
-/// Returns whether a value is a type of JSON Schema.
 fn is_type(value: &Value) -> bool {
     value.as_str().is_some_and(|name| TYPES.contains(&name))
 }
@@ -69,7 +64,7 @@ pub(super) fn with_bounds(written: &mut Map<String, Value>, keywords: &Map<Strin
     }
 }
 
-/// Writes a single example as a list of examples, as JSON Schema has it.
+/// Writes a single example as a list, as JSON Schema has it.
 pub(crate) fn with_example(written: &mut Map<String, Value>, node: &Node<'_>, meter: &mut Meter) {
     if let Some(example) = node.value.get("example")
         && !example.is_array()
@@ -80,7 +75,7 @@ pub(crate) fn with_example(written: &mut Map<String, Value>, node: &Node<'_>, me
     }
 }
 
-/// Writes bytes in JSON as text in Base64. Returns whether the values are bytes.
+/// Writes bytes in JSON as Base64. Returns whether the values are bytes.
 pub(super) fn base64_text(written: &mut Map<String, Value>, keywords: &Map<String, Value>) -> bool {
     let kind = keywords.get("type").and_then(Value::as_str);
     let format = keywords.get("format").and_then(Value::as_str);
@@ -92,7 +87,6 @@ pub(super) fn base64_text(written: &mut Map<String, Value>, keywords: &Map<Strin
     is_bytes
 }
 
-/// Returns the schema with `null` as another allowed value.
 pub(super) fn null_allowed(mut schema: Map<String, Value>) -> Value {
     let applies_others = ["allOf", "anyOf", "oneOf", "not", "if", "const", "$ref"];
     let is_plain = !applies_others.iter().any(|keyword| schema.contains_key(*keyword));

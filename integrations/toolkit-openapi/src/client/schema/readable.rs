@@ -2,18 +2,17 @@
 
 use toolkit_core::foreign::{clean, shorten};
 
-/// The tags of HTML that occur in descriptions, between blanks.
+/// The HTML tags in descriptions, between blanks.
 const TAGS: &str = " a b blockquote br code details div em font h1 h2 h3 h4 h5 hr i img li ol p pre small span strong sub \
     summary sup table tbody td th thead tr ul ";
 
-/// The entities of HTML that occur in descriptions.
 const ENTITIES: [(&str, &str); 6] =
     [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&nbsp;", " "), ("&amp;", "&")];
 
-/// The length of a text that is read, for each character of the description, in bytes.
+/// The bytes of a text that are read for each character of the description.
 const READ: usize = 32;
 
-/// Returns the beginning of a text, as far as it is read for a description of `limit` characters.
+/// Returns the part of a text that a description of `limit` characters needs.
 pub(crate) fn head(text: &str, limit: usize) -> &str {
     let mut end = text.len().min(limit.saturating_mul(READ));
     while !text.is_char_boundary(end) {
@@ -22,8 +21,8 @@ pub(crate) fn head(text: &str, limit: usize) -> &str {
     &text[..end]
 }
 
-/// Returns a description as plain text of at most `limit` characters: without hidden characters, tags of HTML and the
-/// targets of links. A longer text ends with the last sentence that fits.
+/// Returns plain text of at most `limit` characters, without hidden characters, HTML tags and link targets. A
+/// longer text ends with the last sentence that fits.
 pub(crate) fn readable(text: &str, limit: usize) -> String {
     let mut plain = without_links(&without_tags(&clean(head(text, limit))));
     for (entity, character) in ENTITIES {
@@ -46,7 +45,7 @@ pub(crate) fn readable(text: &str, limit: usize) -> String {
     }
 }
 
-/// Cuts a text at the end of a sentence before the byte `end`, unless less than half would remain.
+/// Cuts a text at the end of a sentence before the byte `end`, unless over half would be lost.
 fn cut(text: &str, end: usize, limit: usize) -> String {
     let fits = &text[..end];
     let mut sentence_end = 0;
@@ -61,11 +60,11 @@ fn cut(text: &str, end: usize, limit: usize) -> String {
     shorten(text.to_owned(), limit)
 }
 
-/// The places of a character in a text, asked for in ascending order, so that the text is searched once.
+/// The places of a character, asked for in ascending order, so that the text is searched once.
 struct Occurrences<'t> {
     text: &'t str,
     character: char,
-    /// The last place that was found; `None` if there is none further on.
+    /// The last found place; `None` if there is none further on.
     next: Option<usize>,
 }
 
@@ -74,7 +73,6 @@ impl<'t> Occurrences<'t> {
         Self { text, character, next: text.find(character) }
     }
 
-    /// Returns the first place that is not before `start`.
     fn after(&mut self, start: usize) -> Option<usize> {
         if self.next.is_some_and(|next| next < start) {
             self.next = self.text[start..].find(self.character).map(|next| start + next);
@@ -107,7 +105,7 @@ fn without_tags(text: &str) -> String {
     plain + &text[rest..]
 }
 
-/// Returns a text in Markdown with the words of its links only.
+/// Replaces Markdown links by their words.
 fn without_links(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut ends = Occurrences::new(text, ')');

@@ -15,7 +15,6 @@ use toolkit_core::ToolError;
 use toolkit_core::redaction::Redactor;
 use toolkit_http::client::{HttpClient, header};
 
-/// Where a scheme puts its secret.
 #[derive(Debug, PartialEq)]
 enum Placement {
     Header { name: String, prefix: String },
@@ -23,7 +22,7 @@ enum Placement {
     Cookie(String),
 }
 
-/// Returns the place of a scheme's secret, or `None` for a scheme without one, such as `mutualTLS`.
+/// Returns the place of a scheme's secret; `None` for a scheme such as `mutualTLS`.
 fn placement(scheme: &Value) -> Option<Placement> {
     let text = |member: &str| scheme.get(member).and_then(Value::as_str);
     let authorization =
@@ -49,11 +48,10 @@ fn placement(scheme: &Value) -> Option<Placement> {
     }
 }
 
-/// The reason why a secret without characters cannot be used.
 const EMPTY: &str = "the secret is empty";
 
-/// Returns why a credential cannot be used for a scheme, if it cannot. The reason shows no secret. Without a scheme, only an
-/// empty secret is a reason.
+/// Returns why a credential does not fit a scheme, without its secret. Without a scheme, only an empty secret
+/// is a reason.
 pub(super) fn unfit(credential: &Credential, scheme: Option<&Value>) -> Option<&'static str> {
     if matches!(credential, Credential::Secret(secret) if secret.trim().is_empty()) {
         return Some(EMPTY);
@@ -73,7 +71,6 @@ pub(super) fn unfit(credential: &Credential, scheme: Option<&Value>) -> Option<&
     }
 }
 
-/// Returns the address that the document names for tokens of clients.
 fn token_url(scheme: &Value) -> Option<&str> {
     let flow = match scheme.get("flows") {
         Some(flows) => flows.get("clientCredentials")?,
@@ -83,17 +80,16 @@ fn token_url(scheme: &Value) -> Option<&str> {
     flow.get("tokenUrl")?.as_str()
 }
 
-/// The credentials that a request was given.
 #[derive(Default)]
 pub(crate) struct Authorization {
-    /// The secrets, to remove from what the service answers.
+    /// The secrets, to remove from answers.
     pub(crate) redactor: Redactor,
-    /// The access tokens that earlier requests used too: a service may have withdrawn them.
+    /// The access tokens of earlier requests: a service may have withdrawn them.
     reused: Vec<(Arc<AccessTokens>, String)>,
 }
 
 impl Authorization {
-    /// Drops the access tokens that the service has refused. Returns whether another try would have new ones.
+    /// Drops refused access tokens. Returns whether another try would have new ones.
     pub(crate) async fn renew(&mut self) -> bool {
         let had_any = !self.reused.is_empty();
         for (tokens, token) in self.reused.drain(..) {
@@ -103,8 +99,8 @@ impl Authorization {
     }
 }
 
-/// Adds credentials to a request: those of the first way to authenticate that is complete. Without any, the request
-/// goes as it is if the document allows that, or if the program has set headers of its own.
+/// Adds the credentials of the first complete way to authenticate. Without one, the request goes unchanged if
+/// the document allows that, or the program has set headers.
 ///
 /// # Errors
 /// No way is complete, or a token cannot be fetched. The error shows no secret.
@@ -145,7 +141,7 @@ pub(crate) async fn authorize<'a>(
     Ok(authorization)
 }
 
-/// Returns the first way to authenticate for which the program has all credentials.
+/// Returns the first way for which the program has all credentials.
 fn complete_way<'a>(
     ways: &'a [Vec<SecurityRequirement>],
     scheme: &impl Fn(&str) -> Option<&'a Value>,
@@ -165,12 +161,10 @@ fn complete_way<'a>(
     None
 }
 
-/// Returns whether a request may go without credentials.
 pub(crate) fn is_open(ways: &[Vec<SecurityRequirement>]) -> bool {
     ways.is_empty() || ways.iter().any(Vec::is_empty)
 }
 
-/// Returns the text to send for a scheme.
 async fn secret(
     credential: &Credential,
     requirement: &SecurityRequirement,
