@@ -61,6 +61,7 @@ async fn wait(index: u32) -> u32 {
     index
 }
 
+/// All tools.
 pub fn registry() -> ToolRegistry {
     ToolRegistry::from_tools(tools![add, search_web, create_order, wait]).expect("four names")
 }
