@@ -1,5 +1,5 @@
-//! Does each kind of work at two sizes, for `callgrind.sh --growth`: four times the input may cost 4.5 times
-//! the instructions.
+//! Does each kind of work at two sizes, for `callgrind.sh --growth`: four times the input may cost at most
+//! 4.5 times the instructions.
 //!
 //! Documents, agents and streams are those of the crates' tests. Arguments select cases by the starts of
 //! names.

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 /// Returns the first keyword that `value`, of the right type, violates.
 ///
-/// `contentEncoding` counts for Rust types, and is else an annotation (JSON Schema 2020-12 Validation, 8).
+/// `contentEncoding` counts for Rust types, and is otherwise an annotation (JSON Schema 2020-12 Validation,
+/// 8).
 pub(crate) fn broken(schema: &Value, value: &Json<'_>, is_encoding_promised: bool) -> Option<&'static str> {
     match &value.kind {
         Kind::Number => out_of_range(schema, &value.number()?),

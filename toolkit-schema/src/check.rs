@@ -107,7 +107,7 @@ impl<'a> Checks<'a> {
 
     /// Returns whether a value conforms to a schema.
     ///
-    /// If `left` reaches 0, it does not. `depth` counts the enclosing schemas.
+    /// If `left` reaches 0, the result is `false`. `depth` counts the enclosing schemas.
     pub(crate) fn fits(&self, schema: &'a Value, value: &Json<'_>, left: &mut usize, depth: usize) -> bool {
         self.within(left, depth, |search| search.fits(schema, value) && search.left > 0)
     }
@@ -138,9 +138,9 @@ struct Search<'a, 'v, 'c> {
     untagged: usize,
     /// The number of violations to collect, or 1 to learn whether there is any.
     most: usize,
-    /// The violations found for recursive unions, which else take exponential time.
+    /// The violations found for recursive unions, which otherwise take exponential time.
     known: AddressMap<Vec<Found<'a, 'v>>>,
-    /// The pairs of schema and value in inspection: a repeated pair is skipped.
+    /// The pairs of schema and value being inspected, at which recursion ends.
     open: Vec<(&'a Value, *const Json<'v>)>,
     found: Vec<Found<'a, 'v>>,
 }

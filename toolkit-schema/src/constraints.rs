@@ -26,8 +26,8 @@ bounds! { i8 i16 i32 i64 isize u8 u16 u32 u64 usize f32 f64 Value }
 
 /// Adds constraints to the schema of a parameter or field.
 ///
-/// The model gets this schema, and arguments are checked against it. Generated code calls it for attributes
-/// such as `#[param(range = …, length = …)]`.
+/// The model gets this schema, and arguments are checked against it. Generated code calls the methods for
+/// attributes such as `#[param(range = …, length = …)]`.
 ///
 /// ```
 /// use toolkit_schema::Constraints;

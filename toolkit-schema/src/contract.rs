@@ -47,7 +47,8 @@ pub struct ReadValue<'t> {
 }
 
 impl Contract {
-    /// Makes the contract of a schema generated from Rust types, and takes its internal keywords.
+    /// Makes the contract of a schema generated from Rust types, and moves its internal keywords into the
+    /// contract.
     ///
     /// # Errors
     /// The schema cannot be checked, or has an invalid default.
@@ -74,8 +75,8 @@ impl Contract {
         Self { origin, unpublished, notes, plan }
     }
 
-    /// Returns the contract and the schema after a change. `change` gets the internal keywords, so that they
-    /// move with their parts.
+    /// Returns the contract and the schema after a change. `change` gets the schema with its internal
+    /// keywords, which move with their parts.
     pub fn changed(
         &self,
         schema: &Value,
@@ -142,8 +143,8 @@ impl Contract {
         }
     }
 
-    /// Reads the JSON value at the path `at` by a part of the schema. Aliases become own names. `coerce`
-    /// coerces near misses in a value with violations.
+    /// Reads the JSON value at the path `at` by a part of the schema. Aliases become own names. With
+    /// `coerce`, near misses are coerced in a value with violations.
     #[must_use]
     pub fn read<'t>(&self, schema: SchemaRef<'_>, value: &Json<'t>, at: &str, coerce: bool) -> ReadValue<'t> {
         let checks = self.checks(schema.root);

@@ -123,7 +123,7 @@ impl Describer<'_> {
     /// Describes each branch of a union.
     ///
     /// Object branches with a discriminator share one description. After ten descriptions, the last entry
-    /// counts the rest.
+    /// counts the others.
     fn describe_branches(&mut self, branches: &[Value]) -> Vec<String> {
         let choice = discriminator(self.root, branches);
         let mut objects = choice.map(|choice| self.describe_choice(choice));

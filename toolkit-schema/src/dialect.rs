@@ -67,7 +67,8 @@ impl SchemaDialect {
     ///
     /// `allOf` is merged where its schemas have different keywords. Tuples of older drafts are read as draft
     /// 2020-12. The root becomes an object. Unsupported constraints move into the description and are
-    /// reported as losses.
+    /// reported as losses. Names of properties, and values of `default`, `enum`, `const` and `examples`, are
+    /// never mistaken for keywords.
     ///
     /// A schema nested deeper than 127 levels becomes an object of any members, which is reported as a loss.
     /// References for the same value count as levels. The registry refuses such tools.

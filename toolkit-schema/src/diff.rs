@@ -14,8 +14,9 @@ use std::fmt;
 /// interpret it differently. A change of **results** is breaking if the new version may return what the old
 /// version could not.
 ///
-/// Properties and items are compared one by one, behind references too. Any other changed keyword has an
-/// unknown effect and counts as breaking.
+/// Properties and items are compared one by one, behind references too: whether they were added or removed,
+/// are required, or have another type. Any other changed keyword has an unknown effect and counts as
+/// breaking.
 ///
 /// ```
 /// use serde_json::json;

@@ -74,7 +74,7 @@ fn hashed_text(schema: &Value) -> String {
             escaped.push(c);
             continue;
         }
-        // Other characters appear only inside strings, where they can be escaped.
+        // Characters outside of ASCII appear only inside strings, where they can be escaped.
         for unit in c.encode_utf16(&mut [0; 2]) {
             escaped.push_str(&format!("\\u{unit:04x}"));
         }

@@ -61,15 +61,15 @@ pub enum Holds {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Role {
-    /// Applies schemas to the value itself, such as `anyOf`.
+    /// Applies schemas to the value itself, as `anyOf` does.
     InPlace,
-    /// Applies schemas to items, members or member names, such as `items`.
+    /// Applies schemas to items, members or member names, as `items` does.
     Children,
-    /// Contains schemas as targets of references, such as `$defs`.
+    /// Contains schemas as targets of references, as `$defs` does.
     Definitions,
-    /// Constrains the value, such as `minimum`.
+    /// Constrains the value, as `minimum` does.
     Assertion,
-    /// Only gives information, such as `title`.
+    /// Only gives information, as `title` does.
     Annotation,
 }
 

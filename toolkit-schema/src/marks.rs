@@ -171,7 +171,7 @@ pub(crate) fn strip_marks(keywords: &mut Map<String, Value>) {
     }
 }
 
-/// The least and greatest integer of a type, or `None` for a bound beyond 64 bits.
+/// The least and greatest integer of a type; from 64 bits on, a bound other than 0 is `None`.
 type Range = (Option<i64>, Option<i64>);
 
 /// The integer formats of schemars.

@@ -19,8 +19,8 @@ const COMPARED: usize = 1_000;
 
 /// Returns up to three of the `known` names similar to `name`, best first.
 ///
-/// Letter case and separators do not count. A name that is else equal is the only result. Among over 1,000
-/// known names, only those are compared that contain the name or share the most first letters. A `name`
+/// Letter case and separators do not count. A name that is otherwise equal is the only result. Among over
+/// 1,000 known names, only those are compared that contain the name or share the most first letters. A `name`
 /// longer than 256 bytes gets none.
 ///
 /// ```

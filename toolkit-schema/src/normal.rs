@@ -9,8 +9,8 @@ use serde_json::Value;
 
 /// Returns the JSON text of `value` without unpublished members, and with defaults of absent members.
 ///
-/// Everything else keeps its text, as do values below an untagged union, which could else belong to another
-/// branch.
+/// Everything else keeps its text, as do values below an untagged union, which could otherwise belong to
+/// another branch.
 pub(crate) fn normal<'a>(checks: &Checks<'a>, schema: &'a Value, value: &Json<'_>) -> String {
     let mut form = NormalForm { checks, left: budget(value), written: String::new() };
     form.write(&[schema], value);
@@ -84,8 +84,8 @@ impl<'a> NormalForm<'a, '_> {
         false
     }
 
-    /// Writes the default of an absent member, if it is in normal form. The type would else fill in other
-    /// defaults.
+    /// Writes the default of an absent member, if it is in normal form. The type would otherwise fill in
+    /// other defaults.
     fn default(&mut self, parts: &[&'a Value], name: &str, default: &Value, start: usize) {
         let text = default.to_string();
         let Ok(value) = Json::parse(&text) else { return };

@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::ptr;
 
-/// A violation without its message.
+/// A violation whose message may not be written yet.
 #[derive(Clone)]
 pub(super) struct Found<'a, 'v> {
     pub(super) path: String,

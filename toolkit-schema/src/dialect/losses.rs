@@ -7,7 +7,7 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchemaLoss {
-    /// The position of the schema, as a JSON pointer.
+    /// The position of the schema with the constraint, as a JSON pointer.
     pub path: String,
     /// The removed keyword.
     pub keyword: String,

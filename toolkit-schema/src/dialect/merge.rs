@@ -18,8 +18,8 @@ const GROUPS: &[&[&str]] =
     &[OBJECT, ARRAY, &["if", "then", "else"], &["contains", "minContains", "maxContains"]];
 
 impl<'a> Node<'a> {
-    /// Adds the constraints of another schema for the same value. Properties are united, and a constraint of
-    /// both goes into `allOf`.
+    /// Adds the constraints of another schema for the same value. Properties are united, and a constraint
+    /// that both have goes into `allOf`.
     pub(super) fn merge(&mut self, other: &Self) {
         if self.is_never {
             return;

@@ -12,7 +12,7 @@ pub(super) type Path = Rc<str>;
 #[derive(Debug, Clone)]
 pub(super) struct Node<'a> {
     pub(super) path: Path,
-    /// Whether the schema is `false`; without entries, it is else `true`.
+    /// Whether the schema is `false`; any other schema without entries is `true`.
     pub(super) is_never: bool,
     pub(super) entries: Vec<Entry<'a>>,
 }

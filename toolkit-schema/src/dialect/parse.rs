@@ -96,7 +96,7 @@ struct Parser<'r, 'a> {
     targets: Vec<Target<'a>>,
     /// The indices of targets by their references.
     numbers: Names<'a>,
-    /// The targets in parsing.
+    /// The targets that are being parsed.
     active: Vec<usize>,
     /// The number of schemas to parse until the schema counts as too large.
     left: usize,

@@ -35,7 +35,7 @@ pub(super) fn object_root<'a>(writer: &mut Writer<'_, 'a>) -> Node<'a> {
 
 struct Root<'r, 'w, 'a> {
     writer: &'r mut Writer<'w, 'a>,
-    /// The targets in merging.
+    /// The targets that are being merged.
     active: Vec<usize>,
     /// The number of schemas that may still be merged.
     left: usize,

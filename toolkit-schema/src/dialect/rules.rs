@@ -19,7 +19,7 @@ pub(super) static OPENAI_NEEDED: &[Needed] = &[("array", "items"), ("object", "p
 pub(super) struct Rules {
     /// Whether every property must be required, with `null` for an omitted one.
     pub(super) all_required: bool,
-    /// Whether every object must have `additionalProperties: false`, which is else forbidden.
+    /// Whether every object must have `additionalProperties: false`, which is otherwise forbidden.
     pub(super) closed: bool,
     pub(super) nulls: Nulls,
     pub(super) literals: Literals,

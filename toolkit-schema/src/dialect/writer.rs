@@ -144,7 +144,7 @@ impl<'w, 'a> Writer<'w, 'a> {
     }
 
     /// Merges a schema for the same value into `node`, and returns remarks on what cannot be merged, which is
-    /// lost.
+    /// reported as lost.
     pub(super) fn merge_part(&mut self, node: &mut Node<'a>, part: &Node<'a>) -> Vec<String> {
         node.merge(part);
         let Some(Entry { held: Held::Schemas(apart), .. }) = node.take("allOf") else { return Vec::new() };

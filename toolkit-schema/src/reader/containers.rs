@@ -8,7 +8,7 @@ use std::borrow::Cow;
 /// The maximum number of a map's members, which are compared with each other.
 const MOST_MEMBERS: usize = 8;
 
-/// The fields of an object in reading.
+/// The fields of an object that is being read.
 #[derive(Debug)]
 struct Fields<'t> {
     object: &'t Object,
@@ -71,7 +71,7 @@ impl<'t> Fields<'t> {
     }
 }
 
-/// The arguments of a call in reading.
+/// The arguments of a call that are being read.
 #[derive(Debug)]
 pub struct Arguments<'r, 't> {
     reader: &'r mut Reader<'t>,
@@ -120,7 +120,7 @@ impl<'r, 't> Arguments<'r, 't> {
     }
 }
 
-/// The members of an object in reading.
+/// The members of an object that is being read.
 #[derive(Debug)]
 pub(crate) struct Members<'r, 't> {
     reader: &'r mut Reader<'t>,
@@ -220,7 +220,7 @@ impl<'t> MapAccess<'t> for &mut Members<'_, 't> {
     }
 }
 
-/// The items of a list in reading.
+/// The items of a list that is being read.
 #[derive(Debug)]
 pub(crate) struct Items<'r, 't> {
     reader: &'r mut Reader<'t>,
