@@ -1,4 +1,4 @@
-//! A registry that changes while it is in use.
+//! A registry that changes in use.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -49,7 +49,6 @@ fn name(name: &str) -> ToolName {
     ToolName::new(name).expect("legal")
 }
 
-/// Returns the next event as text.
 async fn next(events: &mut toolkit_ai::registry::RegistryEvents) -> String {
     let event = events.next().await.expect("the registry is there").expect("none was missed");
     let tool = event.tool;

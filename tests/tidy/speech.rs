@@ -1,6 +1,6 @@
-//! Pages that are read downwards: how many closures each crate has, and how many of them a reader must unfold.
+//! Pages that are read downwards: each crate's closures, and those that a reader must unfold.
 //!
-//! The counts are a ratchet. `speech.txt` has those of today; they may only become smaller.
+//! The counts in `speech.txt` may only become smaller.
 
 use super::{SOURCES, root, rust_files};
 use proc_macro2::{Span, TokenStream, TokenTree};
@@ -12,22 +12,22 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Block, Expr, ExprClosure, ItemMod, Local, Macro, Pat, Stmt, Token};
 
-/// What is counted in the code of a crate, without its tests.
+/// The counts in a crate, without tests.
 #[derive(Debug, Default, PartialEq)]
 struct Counts {
     lines: usize,
     closures: usize,
-    /// Closures with an `if`, a `match`, a loop or a `?`.
+    /// Closures that branch, by `if`, `match`, a loop or `?`.
     branches: usize,
-    /// Closures whose body is a block.
+    /// Closures with a block as body.
     blocks: usize,
-    /// Closures with a closure inside.
+    /// Closures with closures inside.
     nested: usize,
-    /// Closures that get a name and are used once.
+    /// Closures named and used once.
     named_once: usize,
-    /// `let x = …; let x = x.…`: a second value under the name of the first.
+    /// `let x = …; let x = x.…`: two values under one name.
     shadowed: usize,
-    /// Where each of them is, except plain closures.
+    /// The place of each, except plain closures.
     places: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ impl Counts {
         (self.closures * 1_000).div_ceil(self.lines.max(1))
     }
 
-    /// What a reader must unfold, in the order of the columns of `speech.txt`.
+    /// What a reader must unfold, by the columns of `speech.txt`.
     fn unfolded(&self) -> [usize; 5] {
         [self.branches, self.blocks, self.nested, self.named_once, self.shadowed]
     }
@@ -118,7 +118,6 @@ impl<'a> Visit<'a> for Counts {
     }
 }
 
-/// What makes a closure hard to read.
 #[derive(Default)]
 struct Inside {
     branches: bool,
@@ -142,12 +141,11 @@ impl<'a> Visit<'a> for Inside {
     }
 }
 
-/// The arguments of a macro that is called like a function, such as `format!`. Other macros have none.
+/// The arguments of a macro such as `format!`, if called like a function.
 fn arguments(called: &Macro) -> Punctuated<Expr, Token![,]> {
     Punctuated::parse_terminated.parse2(called.tokens.clone()).unwrap_or_default()
 }
 
-/// The name and the value of `let name = value`.
 fn named_value(statement: &Stmt) -> Option<(String, &Expr)> {
     let Stmt::Local(Local { pat, init: Some(init), .. }) = statement else { return None };
     let pattern = match pat {
@@ -158,7 +156,7 @@ fn named_value(statement: &Stmt) -> Option<(String, &Expr)> {
     Some((name.ident.to_string(), &init.expr))
 }
 
-/// How often a name stands in code, formatted texts included.
+/// How often a name stands in code and formatted texts.
 fn uses(name: &str, code: TokenStream) -> usize {
     let mut count = 0;
     for token in code {
@@ -175,7 +173,6 @@ fn uses(name: &str, code: TokenStream) -> usize {
     count
 }
 
-/// Counts the code of a crate, without its tests.
 fn count(folder: &str) -> Counts {
     let mut counts = Counts::default();
     for (path, text) in rust_files(folder) {

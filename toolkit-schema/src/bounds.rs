@@ -7,10 +7,10 @@ use crate::pattern::is_match;
 use crate::{encoding, format};
 use serde_json::Value;
 
-/// Returns the first keyword of `schema` that `value` violates. The type of `value` must already be correct.
+/// Returns the first keyword that `value`, of the right type, violates.
 ///
-/// `contentEncoding` counts if it is a promise, as of Rust types: elsewhere it is an annotation (JSON Schema 2020-12
-/// Validation, 8).
+/// `contentEncoding` counts for Rust types, and is otherwise an annotation (JSON Schema 2020-12 Validation,
+/// 8).
 pub(crate) fn broken(schema: &Value, value: &Json<'_>, is_encoding_promised: bool) -> Option<&'static str> {
     match &value.kind {
         Kind::Number => out_of_range(schema, &value.number()?),
@@ -69,12 +69,11 @@ fn out_of_range(schema: &Value, value: &Decimal) -> Option<&'static str> {
     None
 }
 
-/// Returns the exact value of a JSON number, or `None` for other values.
 pub(crate) fn number(value: &Value) -> Option<Decimal> {
     if value.is_number() { Decimal::parse(&value.to_string()) } else { None }
 }
 
-/// Returns whether `value` equals `expected`, a value listed in a schema. For example, 1 equals 1.0.
+/// Returns whether `value` equals one listed in a schema, as 1 equals 1.0.
 pub(crate) fn is_equal(expected: &Value, value: &Json<'_>) -> bool {
     match (expected, &value.kind) {
         (Value::String(expected), Kind::String(text)) => expected == text,

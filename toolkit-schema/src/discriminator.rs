@@ -1,5 +1,4 @@
-//! Discriminators of unions. A discriminator is a member whose name or value identifies the object branch that a value
-//! belongs to, as in the schema of an enum.
+//! Discriminators of unions: members whose name or value identifies an object branch.
 
 use crate::bounds::is_equal;
 use crate::json::Json;
@@ -10,29 +9,26 @@ use serde_json::Value;
 /// A member that identifies the object branch of a union.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Discriminator<'a> {
-    /// The name of a member with a constant value in each branch, and these constants. The schema of a tagged enum has
-    /// such a member.
+    /// The name and constants of a member in each branch, as in a tagged enum.
     Tag(&'a str, Vec<&'a Value>),
-    /// The names of the only member in each branch, as in the schema of an externally tagged enum.
+    /// The only member of each branch, as in an externally tagged enum.
     Members(Vec<&'a str>),
 }
 
-/// Returns the branches of a union, from `anyOf` or `oneOf`.
+/// Returns the branches in `anyOf` or `oneOf`.
 pub(crate) fn branches(schema: &Value) -> Option<&Vec<Value>> {
     let held = |keyword: &str| schema.get(keyword).and_then(Value::as_array);
     held("anyOf").or_else(|| held("oneOf"))
 }
 
-/// Returns the discriminator of the object branches of a union.
-///
-/// Returns `None` if no branch allows objects, or if the object branches have no discriminator in common.
+/// Returns the discriminator that all object branches of a union have in common.
 pub(crate) fn discriminator<'a>(root: &'a Value, branches: &'a [Value]) -> Option<Discriminator<'a>> {
     let objects = || branches.iter().filter(|branch| may_be_object(root, branch));
     let tags: Option<Vec<_>> = objects().map(|branch| tag(root, branch)).collect();
     let only_members: Option<Vec<_>> = objects().map(|branch| only_member(root, branch)).collect();
     let members = only_members.filter(|members| !members.is_empty());
     match tags.as_deref() {
-        // The only member of a single branch may be the name of a variant whose value is constant.
+        // The only member of a single branch may name a variant with a constant value.
         Some([(name, first), others @ ..])
             if others.iter().all(|(other, _)| other == name) && !(others.is_empty() && members.is_some()) =>
         {
@@ -43,20 +39,20 @@ pub(crate) fn discriminator<'a>(root: &'a Value, branches: &'a [Value]) -> Optio
     }
 }
 
-/// Returns whether `branch` may allow objects. Only `type`, `enum` and `const` are considered.
+/// Returns whether `branch` may allow objects, by `type`, `enum` and `const` alone.
 pub(crate) fn may_be_object(root: &Value, branch: &Value) -> bool {
     let Some(schema) = resolve(root, branch) else { return true };
     let is_listed = schema.get("enum").is_some() || schema.get("const").is_some();
     may_be(root, branch, "object") && (schema.get("type").is_some() || !is_listed)
 }
 
-/// Returns whether `branch` may allow values of the type called `name`. Only `type` is considered.
+/// Returns whether `branch` may allow a type, by `type` alone.
 pub(crate) fn may_be(root: &Value, branch: &Value, name: &str) -> bool {
     let own = resolve(root, branch).and_then(|schema| schema.get("type"));
     own.is_none() || types(own).any(|type_name| type_name == name)
 }
 
-/// Returns the name and the constant of the first property with a `const`.
+/// Returns the name and constant of the first property with a `const`.
 pub(crate) fn tag<'a>(root: &'a Value, branch: &'a Value) -> Option<(&'a str, &'a Value)> {
     if let Some(tag) = own_tag(branch) {
         return Some(tag);
@@ -73,9 +69,7 @@ fn own_tag(schema: &Value) -> Option<(&str, &Value)> {
     None
 }
 
-/// Returns the name of the only required member of an object schema.
-///
-/// Returns `None` if the schema allows additional members, or does not require exactly one member.
+/// Returns the only required member of a schema that allows no others.
 pub(crate) fn only_member<'a>(root: &'a Value, branch: &'a Value) -> Option<&'a str> {
     let schema = resolve(root, branch)?;
     let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
@@ -89,7 +83,7 @@ fn constant<'a>(schema: &'a Value, property: &str) -> Option<&'a Value> {
     schema.get("properties")?.get(property)?.get("const")
 }
 
-/// Returns whether the tag of `branch` has another value in `value`, or is missing although required.
+/// Returns whether `value` has another value for the tag of `branch`, or lacks it though required.
 pub(crate) fn has_other_tag(
     root: &Value,
     branch: &Value,

@@ -2,8 +2,7 @@
 
 use data_encoding::{BASE32, BASE64, BASE64URL, HEXLOWER, HEXUPPER_PERMISSIVE};
 
-/// Returns whether `text` is valid in a content encoding such as `base64`. Returns `true` for an unknown
-/// encoding.
+/// Returns whether `text` is valid in an encoding such as `base64`, as any is in an unknown one.
 pub(crate) fn decodes(encoding: &str, text: &str) -> bool {
     let decoder = match encoding {
         "base64" => &BASE64,
@@ -21,7 +20,6 @@ pub fn base64(bytes: &[u8]) -> String {
     BASE64.encode(bytes)
 }
 
-/// Encodes bytes as lower-case hexadecimal digits.
 pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     HEXLOWER.encode(bytes)
 }

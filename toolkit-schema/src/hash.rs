@@ -6,11 +6,10 @@ use crate::order::sort_by;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Returns the SHA-256 hash of a schema, as 64 hexadecimal digits.
+/// Returns the SHA-256 of a schema, as 64 hexadecimal digits.
 ///
-/// The hash depends neither on the order of keywords, nor on the machine or the version of this crate. The
-/// hashed text is compact JSON with sorted keys and only ASCII characters, as in the Python library
-/// toolregistry.
+/// It does not depend on the order of keywords, the machine or the version. The hashed text is compact,
+/// sorted JSON in ASCII, as in the Python library toolregistry.
 ///
 /// ```
 /// use serde_json::json;
@@ -28,14 +27,14 @@ pub fn schema_hash(schema: &Value) -> String {
     hexadecimal(&digest)
 }
 
-/// What is still to be written of a value and of the values around it.
+/// What is left to write.
 enum Rest<'a> {
     Value(&'a Value),
     /// A name with its colon, or punctuation.
     Text(Cow<'static, str>),
 }
 
-/// Writes compact JSON with sorted keys. A value of any depth takes no stack.
+/// Writes compact, sorted JSON, without stack for depth.
 fn hashed_text(schema: &Value) -> String {
     let mut text = String::new();
     // The next part is the last one.
@@ -75,7 +74,7 @@ fn hashed_text(schema: &Value) -> String {
             escaped.push(c);
             continue;
         }
-        // Characters outside of ASCII appear only inside strings, so they can be escaped.
+        // Characters outside of ASCII appear only inside strings, where they can be escaped.
         for unit in c.encode_utf16(&mut [0; 2]) {
             escaped.push_str(&format!("\\u{unit:04x}"));
         }

@@ -1,14 +1,13 @@
-//! Corrections of texts that are almost JSON: Markdown fences and control characters in strings; and objects wrapped in
-//! such texts, in strings and in lists.
+//! Corrections of texts that are almost JSON, and of objects wrapped in texts and lists.
 
 use crate::json::{Json, Kind, raw_json};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Returns the JSON text of the only object in the arguments of a call: the arguments themselves, or the object inside
-/// of a Markdown fence, a JSON string or a list without other items. Empty text and `null` stand for the empty object.
+/// Returns the text of the only object in a call's arguments, which a Markdown fence, a JSON string or a list
+/// may enclose. Empty text and `null` stand for `{}`.
 ///
-/// Returns `None` if there is no such object.
+/// Without such an object, returns `None`.
 #[must_use]
 pub fn extract_object(text: &str) -> Option<Cow<'_, str>> {
     let text = match plain(text)? {
@@ -31,7 +30,7 @@ pub fn extract_object(text: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Returns the JSON value in a text. A text that is not JSON is [repaired](repair()).
+/// Returns the JSON value in a text, [repaired](repair()) if necessary.
 fn plain(text: &str) -> Option<Cow<'_, str>> {
     if let Some(value) = value_in(text) {
         return Some(Cow::Borrowed(value));
@@ -40,16 +39,16 @@ fn plain(text: &str) -> Option<Cow<'_, str>> {
     Some(value_in(&repaired)?.to_owned().into())
 }
 
-/// Returns a JSON value without the white space around it, or empty text for blank text.
+/// Returns a JSON value, or blank text, without the white space around it.
 fn value_in(text: &str) -> Option<&str> {
     let text = text.trim();
     if text.is_empty() { Some(text) } else { raw_json(text).ok() }
 }
 
-/// Removes a Markdown code fence around a JSON text, and escapes control characters inside strings. Returns `None` if
-/// nothing changes.
+/// Removes a Markdown fence around JSON and escapes control characters in strings, or returns `None` without
+/// any.
 ///
-/// A backslash directly before a control character is dropped, because it is not a valid escape.
+/// A backslash before a control character is dropped, because it is no valid escape.
 #[must_use]
 pub(crate) fn repair(text: &str) -> Option<String> {
     let text = text.trim();
@@ -107,7 +106,7 @@ mod tests {
             |text| format!("[ {text}\n]"),
         ];
         let without = |order: &[usize], step: usize| order.strip_prefix(&[step]).unwrap_or(order).to_vec();
-        // From the inside: a list, a fence, and a string, perhaps in a fence. Space may be anywhere.
+        // From the inside: a list, a fence, and a string, perhaps fenced, with space anywhere.
         let is_known = |order: &[usize]| match without(&without(order, 3), 1).split_first() {
             None => true,
             Some((outer, fence)) => *outer == 2 && without(fence, 1).is_empty(),

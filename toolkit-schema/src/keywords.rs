@@ -1,4 +1,4 @@
-//! Setting keywords: code that a program contains once, instead of at each place that builds a schema.
+//! Setting keywords: code that a program contains once.
 
 use serde_json::{Map, Value};
 
@@ -25,7 +25,6 @@ impl Keywords for Map<String, Value> {
     }
 }
 
-/// Returns the schema of one type.
 #[inline(never)]
 pub(crate) fn of_type(name: &str) -> Value {
     Map::only("type", name.into()).into()

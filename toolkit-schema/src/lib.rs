@@ -61,7 +61,7 @@ pub use tidy::tidy;
 pub use validate::{CompiledSchema, SchemaError};
 pub use violation::{Violation, ViolationKind};
 
-/// Internals for the other crates of toolkit. This module may change in any release.
+/// Internals for the other crates of toolkit. It may change in any release.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::contract::{Contract, ReadValue, Unpublished};

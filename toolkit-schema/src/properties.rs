@@ -5,8 +5,8 @@ use serde_json::Value;
 
 /// Returns the schemas for the member called `name`.
 ///
-/// The list contains the matching schemas from `properties` and `patternProperties`. If there are none, the second
-/// value is the schema from `additionalProperties`.
+/// The list is from `properties` and `patternProperties`. If it is empty, the second value is from
+/// `additionalProperties`.
 pub(crate) fn member_schemas<'a>(schema: &'a Value, name: &str) -> (Vec<&'a Value>, Option<&'a Value>) {
     let held = |keyword: &str| schema.get(keyword).and_then(Value::as_object);
     let own = held("properties").and_then(|properties| properties.get(name));
@@ -20,9 +20,8 @@ pub(crate) fn member_schemas<'a>(schema: &'a Value, name: &str) -> (Vec<&'a Valu
     (named, other)
 }
 
-/// Returns the schema for the array item at `index`.
 pub(crate) fn item_schema(schema: &Value, index: usize) -> Option<&Value> {
-    // Before draft 2020-12, `items` could hold a list with the schemas of the first items.
+    // Before draft 2020-12, `items` could list the first items' schemas.
     let items = schema.get("items");
     let old_first = items.and_then(Value::as_array);
     let first = schema.get("prefixItems").and_then(Value::as_array).or(old_first);

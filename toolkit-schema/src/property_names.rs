@@ -1,4 +1,4 @@
-//! Other names for properties: in a schema, and in the values that it describes.
+//! Other names for properties, in schemas and values.
 
 use crate::json::{Json, Kind, budget};
 use crate::keyword::{Role, each_subschema, subschemas};
@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::ptr;
 
-/// Returns the new name of a property, or `None` if the name stays.
+/// Returns a property's new name, or `None` if it stays.
 type NewName<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
-/// Renames the properties of `schema` and of all schemas inside it, also where rules and references name them.
+/// Renames properties in `schema`, also where rules and references name them.
 pub fn rename_properties(schema: &mut Value, new_name: &NewName<'_>) {
     each_subschema(schema, &mut |keywords| {
         for (keyword, value) in keywords {
@@ -42,7 +42,7 @@ fn rename_listed(names: &mut Value, new_name: &NewName<'_>) {
     }
 }
 
-/// Renames the properties that a reference such as `#/properties/a/items` passes.
+/// Renames properties in a reference such as `#/properties/a/items`.
 fn rename_in_pointer(pointer: &str, new_name: &NewName<'_>) -> String {
     let mut is_name = false;
     let mut tokens: Vec<Cow<'_, str>> = Vec::new();
@@ -57,10 +57,10 @@ fn rename_in_pointer(pointer: &str, new_name: &NewName<'_>) -> String {
     tokens.join("/")
 }
 
-/// Renames the members of the objects in a JSON text that are properties in `schema`, by their old or by their new name.
-/// Returns `None` if nothing changes.
+/// Renames the properties of `schema` in a JSON text, given by old or new name. Returns `None` if nothing
+/// changes.
 ///
-/// Members of a map keep their names, even if a property elsewhere has the same name.
+/// Members of a map keep their names.
 #[must_use]
 pub fn rename_members(schema: &Value, text: &str, new_name: &NewName<'_>) -> Option<String> {
     let mut value = Json::parse(text).ok()?;
@@ -77,7 +77,7 @@ fn has_property(schema: &Value, name: &str) -> bool {
 struct MemberRenaming<'a> {
     root: &'a Value,
     new_name: &'a NewName<'a>,
-    /// The number of schemas that may still be applied. When none are left, the rest of the value stays unchanged.
+    /// The number of schemas that may still be applied, after which the rest stays unchanged.
     left: usize,
     is_changed: bool,
 }
@@ -116,8 +116,7 @@ impl<'a> MemberRenaming<'a> {
         }
     }
 
-    /// Returns `schemas` together with the targets of their references, and with all schemas inside them that apply to the
-    /// same value.
+    /// Returns `schemas` with all referenced and inner schemas for the same value.
     fn all_parts(&mut self, mut schemas: Vec<&'a Value>) -> Vec<&'a Value> {
         let mut parts: Vec<&Value> = Vec::new();
         while let Some(schema) = schemas.pop() {

@@ -1,4 +1,4 @@
-//! Own names: each alias in a value is replaced by the name of its property or variant.
+//! Own names: each alias becomes the name of its property or variant.
 
 use crate::check::Checks;
 use crate::depth::MAX_NESTED;
@@ -11,10 +11,9 @@ use crate::reference::resolve;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Returns the text of a JSON value with own names in place of the declared aliases, at every depth; `None` if the schema
-/// declares no aliases.
+/// Returns JSON with own names for aliases at every depth, or `None` if the schema declares none.
 ///
-/// Below a union, the aliases of the first branch apply whose structure the renamed value has.
+/// Below a union, the first branch applies whose structure the renamed value has.
 pub(crate) fn renamed<'a>(checks: &Checks<'a>, schema: &'a Value, value: &Json<'_>) -> Option<String> {
     let has_aliases =
         checks.placed.values().iter().any(|note| !note.aliases.is_empty() || !note.variants.is_empty());
@@ -29,9 +28,8 @@ pub(crate) fn renamed<'a>(checks: &Checks<'a>, schema: &'a Value, value: &Json<'
 
 struct Renaming<'a, 'c> {
     checks: &'c Checks<'a>,
-    /// The number of schemas that may still be applied. When none are left, the rest of the value stays unchanged.
+    /// The number of schemas that may still be applied, after which the rest stays unchanged.
     left: usize,
-    /// The number of schemas that enclose the current schema.
     depth: usize,
 }
 
@@ -105,7 +103,7 @@ impl<'a> Renaming<'a, '_> {
         for branch in branches {
             let mut renamed = value.clone();
             self.apply(branch, &mut renamed);
-            // The parts of the copy have new names, so their original text is no longer theirs.
+            // The original text of renamed parts is out of date.
             let text = renamed.compact();
             let mut left = self.left;
             let fits = match Json::parse(&text) {
@@ -132,7 +130,7 @@ impl<'a> Renaming<'a, '_> {
         None
     }
 
-    /// Replaces the alias of a variant in the tag or in the only member of an object.
+    /// Replaces a variant's alias in the tag or the only member.
     fn rename_variant(&self, branches: &[Value], value: &mut Json<'_>) {
         let root = self.checks.root;
         let Kind::Object(members) = &mut value.kind else { return };

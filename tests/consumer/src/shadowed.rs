@@ -118,7 +118,7 @@ impl<T: std::fmt::Display + Send + Sync> Set<T> {
     }
 }
 
-/// What the derives of schemars call, too, and cannot be shadowed beside them.
+/// What derives of schemars call too, and so cannot be shadowed beside them.
 pub mod pushing {
     use tk::toolset;
 

@@ -1,4 +1,4 @@
-//! The check of the members of an object and the items of an array.
+//! The check of members and items.
 
 use super::found::Message;
 use super::{Origin, Search, expected, missing, refused_name};
@@ -13,7 +13,7 @@ use crate::violation::ViolationKind;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Looking up this number of members counts as applying one schema.
+/// Looking up this many members counts as applying one schema.
 const MEMBERS_PER_STEP: usize = 16;
 
 impl<'a, 'v> Search<'a, 'v, '_> {
@@ -42,7 +42,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
 
     fn inspect_member(&mut self, schema: &'a Value, name: &str, value: &Json<'v>) {
         let (named, other) = member_schemas(schema, name);
-        // For an optional member, a Rust type treats `null` as an absent member.
+        // A Rust type treats `null` for an optional member as absence.
         let is_absent = |property: &Value| {
             let has_default = property.get("default").is_some_and(|default| !default.is_null());
             self.origin == Origin::RustType && matches!(value.kind, Kind::Null) && !has_default
@@ -110,8 +110,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Returns the schemas that evaluate members or items of `value`: `schema`, and all inner schemas for the same value
-    /// that the value matches.
+    /// Returns the schemas that evaluate members or items: `schema`, and inner ones that the value matches.
     fn evaluating(&mut self, schema: &'a Value, value: &Json<'v>) -> Vec<&'a Value> {
         let mut found = vec![schema];
         let mut seen = AddressMap::default();

@@ -1,4 +1,4 @@
-//! Questions to a value that need no schema: repeated names, and integers that a `Value` would round.
+//! Checks without a schema: repeated names, and integers that a `Value` would round.
 
 use crate::index::Names;
 use crate::json::{Json, Kind};
@@ -9,9 +9,9 @@ use std::borrow::Cow;
 /// The maximum number of violations to report.
 const MOST: usize = 64;
 
-/// Returns a violation for each name that occurs more than once in an object, at every depth.
+/// Returns a violation for each repeated name, of which a map keeps only the last value.
 ///
-/// `at` is the path of the value. Repeated names are mistakes, because a map would silently keep only the last value.
+/// `at` is the path of the value.
 #[must_use]
 pub(crate) fn repeated_names(value: &Json<'_>, at: &str) -> Vec<Violation> {
     let mut found = Vec::new();
@@ -29,7 +29,7 @@ pub(crate) fn repeated_names(value: &Json<'_>, at: &str) -> Vec<Violation> {
     found
 }
 
-/// Returns a violation for each integer in a value that a [`serde_json::Value`] would store as a different integer.
+/// Returns a violation for each integer that a [`serde_json::Value`] would round.
 ///
 /// `at` is the path of the value.
 #[must_use]
@@ -44,7 +44,7 @@ pub(crate) fn rounded_integers(value: &Json<'_>, at: &str) -> Vec<Violation> {
     found
 }
 
-/// Calls `visit` with every value inside of `value`, outer values first, and its path.
+/// Calls `visit` with every value and its path, outer values first.
 fn each<'v, 'j>(value: &'v Json<'j>, path: &mut String, visit: &mut dyn FnMut(&'v Json<'j>, &str)) {
     visit(value, path);
     let here = path.len();

@@ -1,4 +1,4 @@
-//! Parsing of schemas: references are followed or kept, and tuples of older drafts are read as draft 2020-12.
+//! Parsing of schemas: follows or keeps references, and reads tuples of older drafts as draft 2020-12.
 
 use super::losses::Losses;
 use super::node::{Entry, Held, Node, Path};
@@ -12,10 +12,10 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::rc::Rc;
 
-/// The maximum nesting depth of schemas, those behind references included.
+/// The maximum nesting of schemas, also behind references.
 pub(super) const DEEPEST: usize = MAX_DEPTH.div_ceil(2);
 
-/// The maximum number of schemas in a document, with copies in place of references.
+/// The maximum number of schemas in a document with copies for references.
 pub(super) const MOST: usize = 20_000;
 
 pub(super) const TOO_LARGE: &str = "the schema is too large, and cut off here";
@@ -25,26 +25,26 @@ pub(super) const TOO_LARGE: &str = "the schema is too large, and cut off here";
 pub(super) enum References {
     /// All references stay.
     Kept,
-    /// Recursive references stay. All others are replaced by their targets.
+    /// Recursive references stay, and targets replace all others.
     Recursive,
-    /// All references are replaced by their targets, and recursion is cut off.
+    /// Targets replace all references, and recursion is cut off.
     CutOff,
 }
 
-/// A schema that a reference points to.
+/// A target of a reference.
 #[derive(Debug)]
 pub(super) struct Target<'a> {
     pub(super) path: Path,
-    /// The unique name under which the target is written to `$defs`.
+    /// Its unique name in `$defs`.
     pub(super) name: String,
-    /// The parsed target. Absent while it is parsed, and if its recursion is cut off.
+    /// The parsed target, absent during parsing, or if its recursion is cut off.
     pub(super) node: Option<Rc<Node<'a>>>,
     schema: &'a Value,
-    /// Whether the target was found to refer back to itself.
+    /// Whether it refers back to itself.
     is_recursive: bool,
 }
 
-/// A parsed schema, together with the targets of its references.
+/// A parsed schema with the targets of its references.
 #[derive(Debug)]
 pub(super) struct Tree<'a> {
     pub(super) root: Rc<Node<'a>>,
@@ -76,7 +76,6 @@ impl<'a> Tree<'a> {
         Self { root, targets: parser.targets }
     }
 
-    /// Returns the parsed target with the index `number`.
     pub(super) fn target(&self, number: usize) -> Option<&Rc<Node<'a>>> {
         self.targets.get(number)?.node.as_ref()
     }
@@ -86,7 +85,7 @@ impl<'a> Tree<'a> {
 #[derive(Clone, Copy)]
 struct Place<'p> {
     path: &'p Path,
-    /// The number of schemas that enclose this schema.
+    /// The number of enclosing schemas.
     depth: usize,
 }
 
@@ -95,11 +94,11 @@ struct Parser<'r, 'a> {
     references: References,
     losses: &'r mut Losses,
     targets: Vec<Target<'a>>,
-    /// The indices of targets by the references to them.
+    /// The indices of targets by their references.
     numbers: Names<'a>,
-    /// The targets of references that are currently being parsed.
+    /// The targets that are being parsed.
     active: Vec<usize>,
-    /// The remaining number of schemas to parse before the schema counts as too large.
+    /// The number of schemas to parse until the schema counts as too large.
     left: usize,
 }
 
@@ -144,7 +143,7 @@ impl<'a> Parser<'_, 'a> {
                 }
                 "items" if is_tuple => "prefixItems",
                 "additionalItems" if is_tuple => "items",
-                // References are resolved, so the names and ids of schemas are not needed any more.
+                // References are resolved, so names and ids of schemas are not needed.
                 "additionalItems" | "definitions" | "id" => continue,
                 name if name.starts_with('$') => continue,
                 keyword => keyword,
@@ -156,16 +155,15 @@ impl<'a> Parser<'_, 'a> {
         Rc::new(node)
     }
 
-    /// Parses a schema inside another schema. `step` is the path from the outer schema to the inner schema.
+    /// Parses a schema inside another one, with `step` as the path to it.
     fn inner(&mut self, schema: &'a Value, at: Place<'_>, step: impl Display) -> Rc<Node<'a>> {
         let path = format!("{}/{step}", at.path).into();
         self.schema(schema, Place { path: &path, depth: at.depth + 1 })
     }
 
-    /// Parses the value of `keyword`. `written` is the name of the keyword in the original schema, such as `items` for
-    /// `prefixItems`.
+    /// Parses the value of `keyword`, `written` in the original as in `items` for `prefixItems`.
     ///
-    /// Returns `None` and reports a loss if the value has the wrong type.
+    /// Returns `None` and reports a loss if its type is wrong.
     fn held(&mut self, written: &str, keyword: &str, value: &'a Value, at: Place<'_>) -> Option<Held<'a>> {
         let entry = Keyword::find(keyword);
         if entry.is_some_and(|entry| !entry.takes(value)) {
@@ -190,10 +188,9 @@ impl<'a> Parser<'_, 'a> {
         })
     }
 
-    /// Parses the target of a reference.
+    /// Parses a reference's target, or returns a schema with only `$ref` if it stays.
     ///
-    /// Returns a schema with only a `$ref` if the reference must stay. Returns `None` and reports a loss if the
-    /// reference has no target.
+    /// Returns `None` and reports a loss without a target.
     fn reference(&mut self, value: &'a Value, at: Place<'_>) -> Option<Rc<Node<'a>>> {
         let number = value.as_str().and_then(|reference| self.number(reference));
         let Some((number, target)) = number.and_then(|number| Some((number, self.targets.get(number)?)))
@@ -223,7 +220,7 @@ impl<'a> Parser<'_, 'a> {
                 self.active.push(number);
                 let node = self.schema(schema, Place { path: &path, depth: at.depth + 1 });
                 self.active.pop();
-                // The form of a target whose recursion is cut off depends on the schemas around it.
+                // The schemas around it determine the form of a target whose recursion is cut off.
                 if self.references == References::Recursive || !self.is_recursive(number) {
                     self.set_target(number, node.clone());
                 }
@@ -234,7 +231,7 @@ impl<'a> Parser<'_, 'a> {
         Some(if is_kept { Rc::new(Node::reference_to(number, at.path)) } else { node })
     }
 
-    /// Returns the index of the target of a reference, or `None` if there is no target.
+    /// Returns the index of a reference's target, if it has one.
     fn number(&mut self, reference: &'a str) -> Option<usize> {
         if let Some(number) = self.numbers.get(reference) {
             return Some(number);

@@ -1,4 +1,4 @@
-//! Conversion of schemas without references and unions to a provider's subset of JSON Schema, one JSON type at a time.
+//! Conversion of schemas without references and unions to a provider's subset, type by type.
 
 use super::losses::Losses;
 use super::merge::{ARRAY, OBJECT};
@@ -23,7 +23,7 @@ struct TypedSchema {
 }
 
 impl<'a> Subset<'_, '_, 'a> {
-    /// Writes a schema that has neither references nor unions.
+    /// Writes a schema without references and unions.
     pub(super) fn typed(&mut self, mut node: Node<'a>, depth: usize) -> Option<Written> {
         if let Some(written) = self.listed_values(&mut node, depth) {
             return written;
@@ -37,8 +37,7 @@ impl<'a> Subset<'_, '_, 'a> {
         Written::any_of(written.collect())
     }
 
-    /// Guesses the types of a schema without `type` from its other keywords, and reports the guess as a loss.
-    /// For instance, `minLength` suggests a string.
+    /// Guesses types from other keywords, such as a string from `minLength`, and reports the guess as a loss.
     fn guessed_types(&mut self, node: &Node<'a>) -> Vec<&'static str> {
         let mut guessed: Vec<(&'static str, &str)> = Vec::new();
         for Entry { keyword, .. } in &node.entries {
@@ -60,7 +59,7 @@ impl<'a> Subset<'_, '_, 'a> {
 
     /// Writes a schema with `enum` or `const`.
     ///
-    /// Returns `None` if the schema has neither, and `Some(None)` if no value is valid.
+    /// Returns `None` if it has neither, and `Some(None)` if no value is valid.
     fn listed_values(&mut self, node: &mut Node<'a>, depth: usize) -> Option<Option<Written>> {
         let Entry { keyword, path, held } = node.take("const").or_else(|| node.take("enum"))?;
         let Held::Value(listed) = held else { return None };
@@ -68,7 +67,7 @@ impl<'a> Subset<'_, '_, 'a> {
             Value::Array(values) if keyword == "enum" => values,
             only => vec![only],
         };
-        // The other keywords decide which of the values are valid, and are not needed beside these values.
+        // The other keywords only decide which values are valid.
         let others = self.writer.sketch(node);
         values.retain(|value| violations(&others, value).is_empty());
         node.take("enum");
@@ -112,8 +111,8 @@ impl<'a> Subset<'_, '_, 'a> {
         Some(Written::any_of(written))
     }
 
-    /// Writes a schema that lists `values` in `const` or `enum`. `name` is the type of all values, if they have the
-    /// same type. Other constraints are left out, because the listed values satisfy them.
+    /// Writes `values` into `const` or `enum`, with their common type as `name`. They satisfy the other
+    /// constraints, which are left out.
     fn list(&self, name: Option<&str>, keyword: &str, values: Vec<Value>) -> Map<String, Value> {
         let mut schema = Map::new();
         if let Some(name) = name {
@@ -128,7 +127,7 @@ impl<'a> Subset<'_, '_, 'a> {
         schema
     }
 
-    /// Writes the schema for values of the JSON type called `name`.
+    /// Writes the schema for one JSON type.
     fn of_type(&mut self, name: &str, mut node: Node<'a>, depth: usize) -> Map<String, Value> {
         let mut draft = TypedSchema { schema: Map::only("type", name.into()), notes: Vec::new() };
         match name {
@@ -206,7 +205,7 @@ impl<'a> Subset<'_, '_, 'a> {
         }
     }
 
-    /// Replaces an exclusive bound of an integer by the inclusive bound next to it, if the provider takes only the latter.
+    /// Replaces an integer's exclusive bound by the inclusive one, if the provider takes only that.
     fn inclusive_bounds(&self, node: &mut Node<'a>) {
         let keeps = |keyword, value: &Value| (self.rules.keeps)("integer", keyword, value);
         for (exclusive, inclusive, step) in
@@ -224,9 +223,9 @@ impl<'a> Subset<'_, '_, 'a> {
         }
     }
 
-    /// Reports a loss if the schema allows members without fixed names, such as the entries of a map.
+    /// Reports a loss if the schema allows members without fixed names, such as a map's entries.
     ///
-    /// Constraints on these members are described in `notes`.
+    /// Their constraints go into `notes`.
     fn unnamed_members(&mut self, node: &Node<'a>, is_root: bool, is_empty: bool, notes: &mut Vec<String>) {
         let rest = node.get("additionalProperties").or_else(|| node.get("unevaluatedProperties"));
         let is_never = |entry: &&Entry<'a>| matches!(&entry.held, Held::Schema(rest) if rest.is_never);

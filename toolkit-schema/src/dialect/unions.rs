@@ -1,4 +1,4 @@
-//! Unions and nullable values in the JSON Schema subset of a provider.
+//! Unions and nullable values in a provider's subset of JSON Schema.
 
 use super::node::{Node, join_lines};
 use super::rules::Nulls;
@@ -9,23 +9,21 @@ use crate::types::type_of;
 use serde_json::{Map, Value};
 use std::rc::Rc;
 
-/// A written schema, and whether it must also allow `null`.
+/// A written schema, with or without `null`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Written {
-    /// The schema for all values except `null`, or `None` if only `null` is valid.
+    /// The schema for values other than `null`, if any is valid.
     pub(super) schema: Option<Map<String, Value>>,
-    /// The title and the description of `null`, or `None` if `null` is not valid.
+    /// The title and description of `null`, if it is valid.
     pub(super) null: Option<Map<String, Value>>,
 }
 
 impl Written {
-    /// Returns the schema that accepts only `null`.
     pub(super) fn null() -> Self {
         Self { schema: None, null: Some(Map::new()) }
     }
 
-    /// Combines schemas into a union, which accepts every value that one of them accepts. Returns `None` if `branches`
-    /// is empty.
+    /// Combines schemas into a union, or returns `None` without any.
     pub(super) fn any_of(mut branches: Vec<Self>) -> Option<Self> {
         if branches.len() < 2 {
             return branches.pop();
@@ -50,7 +48,7 @@ impl Written {
         Some(Self { schema, null })
     }
 
-    /// Returns the finished schema. If `null` is valid, `nulls` determines how the schema allows it.
+    /// Returns the finished schema, which allows a valid `null` as `nulls` says.
     pub(super) fn complete(self, nulls: Nulls) -> Value {
         let Some(mut schema) = self.schema else {
             let mut only = Map::only("type", "null".into());
@@ -94,7 +92,7 @@ pub(super) fn add_line(schema: &mut Map<String, Value>, line: &str) {
     }
 }
 
-/// Returns the branches of a schema with no other keyword than `anyOf`. Any other schema becomes a single branch.
+/// Returns the branches of a schema with only `anyOf`, or else the schema as the only branch.
 fn branches_of(mut schema: Map<String, Value>) -> Vec<Value> {
     let is_union = schema.len() == 1;
     match schema.get_mut("anyOf") {
@@ -103,7 +101,7 @@ fn branches_of(mut schema: Map<String, Value>) -> Vec<Value> {
     }
 }
 
-/// Returns the values that a written schema lists in `enum` or `const`.
+/// Returns the values listed in `enum` or `const`.
 fn listed(schema: &Map<String, Value>) -> Option<Vec<Value>> {
     match (schema.get("enum"), schema.get("const")) {
         (Some(Value::Array(values)), None) => Some(values.clone()),
@@ -112,9 +110,10 @@ fn listed(schema: &Map<String, Value>) -> Option<Vec<Value>> {
     }
 }
 
-/// Returns whether certainly no value is valid for two schemas, so that `oneOf` means the same as `anyOf`.
+/// Returns whether certainly no value fits two schemas, so that `oneOf` means `anyOf`.
 ///
-/// This is so if schemas of the same type list different values, or require another constant or another only member.
+/// Schemas of the same type are disjoint if they list different values, or require another constant or only
+/// member.
 pub(super) fn are_disjoint<'n, 'a: 'n>(schemas: impl Iterator<Item = Option<&'n Rc<Node<'a>>>>) -> bool {
     let mut known: Vec<(&str, String)> = Vec::new();
     let mut values = Names::default();
@@ -132,8 +131,7 @@ pub(super) fn are_disjoint<'n, 'a: 'n>(schemas: impl Iterator<Item = Option<&'n 
     true
 }
 
-/// Returns what distinguishes the values of a schema from those of others: for each of its types, what differs, and the
-/// value there. Returns `None` if the types are unknown.
+/// Returns what distinguishes a schema's values, for each of its types, or `None` if these are unknown.
 fn distinctions<'n>(schema: &'n Node<'_>) -> Option<Vec<(&'n str, String, String)>> {
     // An integer may be valid for a number.
     let wide = |kind: &'n str| if kind == "integer" { "number" } else { kind };
@@ -165,7 +163,7 @@ fn distinctions<'n>(schema: &'n Node<'_>) -> Option<Vec<(&'n str, String, String
     Some(schema.types()?.iter().map(of_type).collect())
 }
 
-/// Returns a union of a schema and `null`. The title and the description move to the union.
+/// Returns a union of a schema and `null`, with the title and description.
 fn with_null(mut schema: Map<String, Value>) -> Map<String, Value> {
     let mut union = Map::new();
     for keyword in ["title", "description"] {

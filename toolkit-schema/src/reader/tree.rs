@@ -6,7 +6,7 @@ use crate::json::{Json, Kind, Member};
 use serde::de::Error as _;
 
 impl<'t> Reader<'t> {
-    /// Reads a value with its text. No plan is followed.
+    /// Reads a value with its text, without a plan.
     pub(crate) fn json(&mut self) -> Result<Json<'t>, ReadError> {
         let first = self.peek()?;
         let start = self.at;
@@ -43,7 +43,7 @@ impl<'t> Reader<'t> {
         Ok(Json { text: self.text.get(start..self.at).unwrap_or_default(), kind })
     }
 
-    /// Reads the members of an object, each with the text of its value. The text is known to be JSON.
+    /// Reads an object's members with the text of their values, which is known to be JSON.
     pub(crate) fn members(&mut self) -> Result<Vec<Member<'t>>, ReadError> {
         if self.peek()? != b'{' {
             return Err(ReadError::custom("expected an object"));
@@ -61,7 +61,7 @@ impl<'t> Reader<'t> {
         Ok(found)
     }
 
-    /// Skips a value of any depth in a text that is known to be JSON.
+    /// Skips a value of any depth in known JSON.
     fn skip_known(&mut self) -> Result<(), ReadError> {
         let mut depth = 0_usize;
         loop {
@@ -84,7 +84,6 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Skips a number or a literal.
     fn skip_word(&mut self) -> Result<(), ReadError> {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');

@@ -1,4 +1,4 @@
-//! Loops of references, by which a schema stands inside of itself, for providers that refuse some of them.
+//! Loops of references, for providers that refuse some of them.
 
 use super::{escape, target};
 use crate::dialect::SchemaLoss;
@@ -9,7 +9,7 @@ use crate::types::{names, types};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
-/// The parts of a value that a provider lets a loop of references lead through, because a value may lack them.
+/// The parts of a value through which a provider allows loops, because they may be absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoopExits {
     /// Members that are not required.
@@ -18,10 +18,10 @@ pub enum LoopExits {
     EmptyParts,
 }
 
-/// Changes each loop of references that leads through none of the parts in `exits`, and returns the losses.
+/// Changes each loop of references that leads through no part in `exits`, and returns the losses.
 ///
-/// The properties on such a loop are no longer required. A loop without a property is cut off where it closes. Both accept
-/// more values than before.
+/// Properties on it are not required, and a loop without a property is cut off where it closes. Both accept
+/// more values.
 pub(super) fn open_loops(schema: &mut Value, exits: LoopExits) -> Vec<SchemaLoss> {
     let mut losses = Vec::new();
     let graph = Graph::new(schema, exits);
@@ -49,8 +49,7 @@ pub(super) fn open_loops(schema: &mut Value, exits: LoopExits) -> Vec<SchemaLoss
     losses
 }
 
-/// Removes `name` from the required members of an object schema. The description of the property says that it belongs to
-/// each object.
+/// Removes `name` from `required`, and says in its description that it belongs to each object.
 fn no_longer_require(object: &mut Map<String, Value>, name: &str) {
     if let Some(Value::Array(required)) = object.get_mut("required") {
         required.retain(|required| required != name);
@@ -68,11 +67,11 @@ fn no_longer_require(object: &mut Map<String, Value>, name: &str) {
     }
 }
 
-/// The schemas of a document, and how a value of one contains a value of another.
+/// The schemas of a document, and how their values contain each other.
 struct Graph<'a> {
     schemas: Vec<GraphSchema<'a>>,
     links: Vec<Link<'a>>,
-    /// The number of the first link of each schema. The links of a schema follow each other.
+    /// The first link of each schema, followed by its others.
     first: Vec<usize>,
 }
 
@@ -82,7 +81,7 @@ struct GraphSchema<'a> {
     path: String,
 }
 
-/// The step from a schema to one inside of it, or to the target of its reference.
+/// The step from a schema to one inside, or to a reference's target.
 #[derive(Clone, Copy)]
 struct Link<'a> {
     from: usize,
@@ -98,7 +97,7 @@ enum LinkKind<'a> {
 }
 
 impl<'a> Graph<'a> {
-    /// Lists the schemas of a document, with all links but those through the parts in `exits`.
+    /// Lists the schemas of a document, and all links except through the parts in `exits`.
     fn new(root: &'a Value, exits: LoopExits) -> Self {
         let mut schemas = vec![GraphSchema { schema: root, path: String::new() }];
         let mut numbers = AddressMap::default();
@@ -139,16 +138,16 @@ impl<'a> Graph<'a> {
         Self { schemas, links, first }
     }
 
-    /// Returns the links that are parts of loops.
+    /// Returns the links on loops.
     fn looping(&self) -> impl Iterator<Item = &Link<'a>> {
         let loops = self.loops();
         self.links.iter().filter(move |link| loops.get(link.from) == loops.get(link.to))
     }
 
-    /// Returns, for each schema, a number that it has in common with the schemas on the same loops.
+    /// Returns a number for each schema, the same for schemas on the same loops.
     ///
-    /// This is Kosaraju's algorithm: the schemas are followed to their ends first, and then backwards, in the reverse order
-    /// of these ends. It needs no recursion, so a long chain of references cannot exhaust the stack.
+    /// This is Kosaraju's algorithm: follow schemas to their ends, then backwards in the reverse order of
+    /// these ends. It does not recur, so long chains cannot exhaust the stack.
     fn loops(&self) -> Vec<usize> {
         let mut ended = Vec::new();
         let mut seen = vec![false; self.schemas.len()];
@@ -181,13 +180,13 @@ impl<'a> Graph<'a> {
         loops
     }
 
-    /// Returns the path of the object and the name of the property, if the link is one of a property.
+    /// Returns the object's path and the property's name, if the link is a property.
     fn property(&self, link: &Link<'_>) -> Option<(String, String)> {
         let LinkKind::Property(name) = link.kind else { return None };
         Some((self.schemas.get(link.from)?.path.clone(), name.to_owned()))
     }
 
-    /// Returns the path of a reference and what is said instead of it.
+    /// Returns the path of a reference and its replacement.
     fn cut_off(&self, link: &Link<'_>) -> Option<(String, Value)> {
         let LinkKind::Reference(reference) = link.kind else { return None };
         let name = reference.rsplit(['/', '#']).find(|part| !part.is_empty()).unwrap_or("root");
@@ -200,7 +199,7 @@ impl<'a> Graph<'a> {
 }
 
 impl LoopExits {
-    /// Returns the kind of link to a schema inside of `schema`, or `None` if the value may lack this part.
+    /// Returns the kind of link to an inner schema, or `None` if values may lack this part.
     fn link<'a>(self, schema: &Value, inside: &Subschema<'a>) -> Option<LinkKind<'a>> {
         match (inside.keyword, &inside.key) {
             _ if inside.role == Role::Definitions => None,
