@@ -21,6 +21,7 @@ pub(crate) struct Assembly {
     pub(crate) messages: BTreeMap<u64, StreamedMessage>,
     /// Whether an event, rather than fields of the body, announced the end.
     pub(crate) is_over: bool,
+    /// Whether the provider reported an error in an event.
     pub(crate) is_broken: bool,
     /// Whether events with the pieces of arguments are enabled.
     pub(crate) has_argument_events: bool,

@@ -142,7 +142,7 @@ impl HistoryCodec for Anthropic {
         block.into()
     }
 
-    /// Keeps thinking unchanged, because it is signed, and drops blank texts, which the service refuses.
+    /// Copies a received block. Thinking stays unchanged, because it is signed; the service refuses blank texts.
     fn write_part(&self, block: &Value) -> Option<Value> {
         let block = &*texts::settled(block, &["text"]);
         let mut fields = block.as_object()?.clone();
@@ -179,7 +179,7 @@ impl HistoryCodec for Anthropic {
         assistant(blocks)
     }
 
-    /// Removes white space at the end, which the service refuses.
+    /// Encodes an assistant message without white space at its end, which the service refuses.
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
         let mut blocks = Vec::with_capacity(calls.len() + 1);
         let trimmed = text.trim_end();
@@ -190,7 +190,8 @@ impl HistoryCodec for Anthropic {
         assistant(blocks)
     }
 
-    /// Drops blank texts and fills an empty message, which the service refuses.
+    /// Encodes a user message. The service refuses blank texts and empty messages: the former are dropped, the
+    /// latter get a placeholder.
     fn encode_user(&self, contents: &[Content]) -> Value {
         let mut blocks: Vec<Value> = contents.iter().flat_map(blocks).collect();
         blocks.retain(|block| !block["text"].as_str().is_some_and(is_blank));
@@ -206,10 +207,9 @@ fn assistant(blocks: Vec<Value>) -> Vec<Value> {
 }
 
 impl ResultCodec for Anthropic {
-    /// Encodes all results in the user message after the calls.
+    /// Encodes all results in one user message, which must follow the calls.
     ///
-    /// The service requires it. The message contains nothing else, as results of calls by code execution
-    /// require.
+    /// The message contains nothing else, because the service requires this for calls made by its code execution.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
         let blocks = results.iter().zip(ids).map(|(result, id)| encode_result(result, id));
         user_message("content", blocks.collect())
@@ -295,7 +295,7 @@ fn entry<'a>(block: &'a Value, role: &str) -> Option<Entry<'a>> {
     }
 }
 
-/// Returns whether a request names a container, with skills or not.
+/// Returns whether a request names a container. The field is the id, or an object with the id beside skills.
 fn has_container(request: &Fields) -> bool {
     let Some(container) = request.get("container") else { return false };
     let id = container.get("id").unwrap_or(container).as_str();

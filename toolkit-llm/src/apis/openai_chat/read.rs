@@ -241,9 +241,9 @@ pub(super) fn read_call(json: &Value, is_cut: bool) -> WireCall<'_> {
     WireCall { is_custom, is_cut: is_cut || is_incomplete, index, ..call }
 }
 
-/// Collects the fields that the server expects back, such as `extra_content`.
+/// Collects the fields that the server expects back, such as `extra_content` with Gemini's thought signature.
 ///
-/// This contains Gemini's thought signature. A custom call also gets the `type` `custom`.
+/// A custom call also gets the `type` `custom`.
 fn extras(json: &Value, is_custom: bool) -> ProviderExtras {
     let mut extras = unknown_of(json);
     let kind = if is_custom { "custom" } else { "function" };
