@@ -79,7 +79,7 @@ fn files_and_items_of_the_agents_index_exist() {
 }
 
 /// The maximum number of lines of the map.
-const MAP_LINES: usize = 160;
+const MAP_LINES: usize = 150;
 
 #[test]
 fn each_step_of_the_four_walks_exists() {
