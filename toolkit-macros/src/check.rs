@@ -199,9 +199,6 @@ fn check_names_differ(draft: &Draft<'_>, diag: &mut Diag) {
             if name.is_empty() {
                 diag.error_at(span, "a parameter name cannot be empty");
             }
-            if name.contains('\n') {
-                diag.error_at(span, "a parameter name is one line");
-            }
             if let Some(first) = taken.insert(name.clone(), owner.clone()) {
                 diag.error_at(
                     span,
